@@ -1,0 +1,1 @@
+"""The web process and the worker process: pages, accounts, submissions, jobs."""

@@ -1,0 +1,1 @@
+"""The grader: (drill, source, lane) → stream of events → verdict. Knows no HTTP and no SQL."""

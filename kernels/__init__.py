@@ -1,0 +1,1 @@
+"""Reference kernels: one file each, torch and triton only."""
