@@ -1,0 +1,1 @@
+"""Who somebody is: sign-up, sign-in, sessions, roles."""

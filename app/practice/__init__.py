@@ -1,0 +1,1 @@
+"""Where a learner starts: both homes, the list of drills, the workspace."""

@@ -1,0 +1,1 @@
+"""What a learner has read and passed, by topic and by track."""

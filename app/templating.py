@@ -1,0 +1,233 @@
+"""Pages out of typed contexts: one function, `render`, that every feature calls.
+
+A template sees the fields of its context as plain names, plus `site` (the frame round every page) and the helpers of
+`_environment`. An unknown name is an error, never an empty string. Reading order: `render` → `Site` → the helpers → the
+static files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+from starlette.staticfiles import StaticFiles
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+    from starlette.types import Scope
+
+HERE = Path(__file__).parent
+TEMPLATES = HERE / "templates"
+STATIC = HERE / "static"
+
+Theme = Literal["auto", "light", "dark"]
+THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
+THEME_COOKIE = "theme"
+A_YEAR = 365 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who is looking, as far as the frame of a page needs to know. `request.state.viewer` holds one, or ``None``."""
+
+    name: str
+    role: str = "learner"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A sentence above every page, such as that grading is unavailable. `request.state.notices` holds them."""
+
+    text: str
+    tone: Literal["warning", "danger", "info"] = "warning"
+
+
+@dataclass(frozen=True)
+class Site:
+    """The frame round every page."""
+
+    viewer: Viewer | None
+    theme: Theme
+    path: str
+    notices: tuple[Notice, ...] = ()
+
+
+def render(
+    request: Request,
+    name: str,
+    context: DataclassInstance,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> HTMLResponse:
+    """The page `name` (a path below `app/templates`) filled with the fields of `context`.
+
+    Raises `jinja2.UndefinedError` when the template asks for what the context lacks. Lone surrogates, which UTF-8
+    cannot carry, come out as question marks, so that no text at all can break a page.
+    """
+    html = _environment().get_template(name).render({**_fields(context), "site": site_of(request)})
+    response = HTMLResponse(html.encode("utf-8", "replace"), status, dict(headers or {}))
+    response.headers.setdefault("Vary", "Cookie")
+    return response
+
+
+def fragment(name: str, context: DataclassInstance) -> str:
+    """The HTML of the fragment `name` alone, for a live stream. A fragment knows nothing of the frame."""
+    html = _environment().get_template(name).render(_fields(context))
+    return html.encode("utf-8", "replace").decode("utf-8")
+
+
+def site_of(request: Request) -> Site:
+    """The frame of the page that answers `request`. An unknown theme in the cookie counts as `auto`."""
+    return Site(
+        viewer=getattr(request.state, "viewer", None),
+        theme=_theme(request.cookies.get(THEME_COOKIE, "auto")),
+        path=request.url.path,
+        notices=tuple(getattr(request.state, "notices", ())),
+    )
+
+
+def _fields(context: DataclassInstance) -> dict[str, Any]:
+    return {field.name: getattr(context, field.name) for field in fields(context)}
+
+
+def _theme(text: str) -> Theme:
+    return next((theme for theme in THEMES if theme == text), "auto")
+
+
+# --- helpers that templates call ------------------------------------------------------------------------------------
+
+
+def when(moment: datetime) -> Markup:
+    """A moment as a `<time>`: exact in its attributes, short in its text. Naive moments are read as UTC."""
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        moment.isoformat(timespec="seconds"), moment.strftime("%Y-%m-%d %H:%M:%S UTC"), _short(moment)
+    )
+
+
+def _short(moment: datetime) -> str:
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    if 0 <= seconds < 60:
+        return "just now"
+    if 0 <= seconds < 3600:
+        return f"{int(seconds // 60)} min ago"
+    if 0 <= seconds < 24 * 3600:
+        return f"{int(seconds // 3600)} h ago"
+    return moment.strftime("%-d %b %Y")
+
+
+def size(count: int | float) -> str:
+    """Bytes in binary units, to three figures: 1536 → "1.5 KiB"."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(amount) < 1024 or unit == "GiB":
+            break
+        amount /= 1024
+    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.3g} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds for reading: 0.0421 → "42 ms"."""
+    return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.2f} s" if seconds < 60 else f"{seconds:.0f} s"
+
+
+def figure(value: float | None) -> str:
+    """An error in units of tolerance, to three figures; what could not be computed is a NaN."""
+    if value is None:
+        return "NaN"
+    return f"{value:.2f}" if 0.01 <= value < 100 else f"{value:.0f}" if 100 <= value < 1e5 else f"{value:.1e}"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """A count with its noun: 1 case, 3 cases."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def visible(text: str) -> str:
+    """Text of a learner's program with control and direction characters made visible, so that none acts on the page."""
+    return text.translate(_pictures())
+
+
+@cache
+def _pictures() -> dict[int, str]:
+    shown = {code: chr(0x2400 + code) for code in range(32) if code not in (9, 10)} | {13: "", 127: "\u2421"}
+    directions = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+    return shown | {code: f"⟨U+{code:04X}⟩" for code in directions}
+
+
+@lru_cache(maxsize=64)
+def code_lines(source: str) -> tuple[Markup, ...]:
+    """The lines of a Python file, coloured; as many lines as an editor would number."""
+    formatter = HtmlFormatter(nowrap=True)
+    coloured = highlight(visible(source), PythonLexer(stripnl=False, ensurenl=True), formatter)
+    return tuple(Markup(line) for line in coloured.rstrip("\n").split("\n"))  # noqa: S704 - pygments escapes its input
+
+
+# --- static files ---------------------------------------------------------------------------------------------------
+
+
+def asset(path: str) -> str:
+    """The address of a static file, with its contents' hash so that it may be kept for ever."""
+    return f"/static/{path}?v={_digest(path, (STATIC / path).stat().st_mtime_ns)}"
+
+
+@lru_cache(maxsize=256)
+def _digest(path: str, _changed: int) -> str:
+    return hashlib.sha256((STATIC / path).read_bytes()).hexdigest()[:12]
+
+
+class Static(StaticFiles):
+    """`app/static`, kept for a year when asked for by hash, otherwise checked again on each use."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=STATIC)
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        response = await super().get_response(path, scope)
+        hashed = scope.get("query_string", b"").startswith(b"v=")
+        response.headers["Cache-Control"] = f"public, max-age={A_YEAR}, immutable" if hashed else "no-cache"
+        return response
+
+
+# --- the theme, which lives in a cookie so that the server can draw the first page in it ----------------------------
+
+router = APIRouter()
+
+
+@router.post("/theme", include_in_schema=False)
+def choose_theme(request: Request, theme: str = Form("auto"), back: str = Form("/")) -> Response:
+    """Keep the theme for a year and go back to the page it was chosen on; never to another site."""
+    parts = urlsplit(back)
+    here = back if back.startswith("/") and not back.startswith(("//", "/\\")) and not parts.netloc else "/"
+    response = RedirectResponse(here, 303)
+    secure = request.url.scheme == "https"
+    response.set_cookie(THEME_COOKIE, _theme(theme), max_age=A_YEAR, samesite="lax", secure=secure)
+    return response
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    helpers = (when, size, duration, figure, plural, visible, code_lines)
+    environment.filters.update({helper.__name__: helper for helper in helpers})
+    environment.globals.update(asset=asset, escape=escape, THEMES=THEMES)
+    return environment
