@@ -1,0 +1,177 @@
+"""The typed contexts of `app/templates/course/*.html`: one frozen dataclass a template.
+
+Template            Context         Address
+course/topic.html   TopicPage       /topics/{id}
+course/tag.html     TagPage         /tags/{tag}
+course/card.html    CardPage        /cards/{id}
+course/question.html QuestionPage   /questions/{id}
+course/track.html   TrackPage       /tracks/{id}
+course/glossary.html GlossaryPage   /glossary
+
+`Markup` fields are ready HTML (see the class names in `app/course/render.py`); everything else is escaped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from markupsafe import Markup
+
+from app.course.models import Criterion, Kind, Level, Prompt, Section, Source, Term
+
+
+class State(StrEnum):
+    """Where this reader stands with an item. `LOCKED` concerns the guarded part, never the title."""
+
+    NEW = "new"
+    READ = "read"
+    PASSED = "passed"
+    LOCKED = "locked"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLink:
+    """A line in a list: enough to say what waits behind the address and where the reader stands with it.
+
+    `minutes` is 0 for drills: how long one takes is not a fact of the course. `opens_with` says what opens a locked
+    item, in one plain sentence, and is empty otherwise.
+    """
+
+    kind: Kind
+    id: str
+    title: str
+    href: str
+    level: Level
+    minutes: int
+    summary: str
+    topic_id: str
+    topic_name: str
+    tags: tuple[str, ...]
+    state: State
+    opens_with: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicName:
+    """A topic as a crumb or a navigation entry."""
+
+    id: str
+    name: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class TagName:
+    """A tag as a chip."""
+
+    id: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPage:
+    topic: TopicName
+    summary: Markup
+    outcomes: tuple[Markup, ...]
+    tracks: tuple[ItemLink, ...]
+    cards: tuple[ItemLink, ...]
+    questions: tuple[ItemLink, ...]
+    drills: tuple[ItemLink, ...]
+    done: int  # items read or passed
+    total: int
+    up_next: ItemLink | None
+    topics: tuple[TopicName, ...]  # all, in course order
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    """`unlocked` of `questions` can be read in full by this reader."""
+
+    tag: TagName
+    questions: tuple[ItemLink, ...]
+    unlocked: int
+    cards: tuple[ItemLink, ...]  # the concepts behind the tag
+    tracks: tuple[ItemLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CardPage:
+    id: str
+    title: str
+    description: str
+    topic: TopicName
+    level: Level
+    minutes: int
+    tags: tuple[TagName, ...]
+    state: State
+    draft: bool
+    front: Markup
+    sections: tuple[Section, ...]
+    prompts: tuple[Prompt, ...]
+    sources: tuple[Source, ...]
+    requires: tuple[ItemLink, ...]
+    drills: tuple[ItemLink, ...]
+    questions: tuple[ItemLink, ...]  # that build on this card
+    related: tuple[ItemLink, ...]
+    up_next: ItemLink | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The guarded half of a question."""
+
+    sections: tuple[Section, ...]  # the first one's title is empty: print no heading for it
+    note: Markup
+    rubric: tuple[Criterion, ...]
+    points: int  # the rubric's total
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPage:
+    """`answer` is None when this reader may not see it; then `opens_with` says what opens it."""
+
+    id: str
+    title: str
+    description: str
+    topic: TopicName
+    level: Level
+    minutes: int
+    tags: tuple[TagName, ...]
+    state: State
+    draft: bool
+    question: Markup
+    teaser: Markup
+    answer: Answer | None
+    opens_with: str
+    concepts: tuple[ItemLink, ...]  # ranked by overlap
+    drills: tuple[ItemLink, ...]
+    related: tuple[ItemLink, ...]
+    up_next: ItemLink | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrackPage:
+    id: str
+    title: str
+    description: str
+    topic: TopicName
+    level: Level
+    minutes: int
+    tags: tuple[TagName, ...]
+    draft: bool
+    opening: Markup
+    sections: tuple[Section, ...]
+    steps: tuple[ItemLink, ...]
+    done: int  # steps read or passed
+    prompts: tuple[Prompt, ...]
+    sources: tuple[Source, ...]
+    drills: tuple[ItemLink, ...]
+    rubric: tuple[Criterion, ...]
+    points: int
+    up_next: ItemLink | None
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryPage:
+    terms: tuple[Term, ...]  # by name
