@@ -1,19 +1,20 @@
 """Pages out of typed contexts: one function, `render`, that every feature calls.
 
-A template sees the fields of its context as plain names, plus `site` (the frame round every page) and the helpers of
-`_environment`. An unknown name is an error, never an empty string. Reading order: `render` → `Site` → the helpers → the
-static files.
+A template sees its context as `page`, the frame round every page as `site`, and the helpers of `_environment`.
+An unknown name is an error, never an empty string.
+
+Reading order: `render` → `Site` → the helpers → the static files → the theme.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Request
@@ -39,30 +40,24 @@ THEME_COOKIE = "theme"
 A_YEAR = 365 * 24 * 3600
 
 
-@dataclass(frozen=True)
-class Viewer:
-    """Who is looking, as far as the frame of a page needs to know. `request.state.viewer` holds one, or ``None``."""
+class Viewer(Protocol):
+    """Who is looking, as far as the frame of a page asks; `app.security` has the whole of it."""
 
-    name: str
-    role: str = "learner"
+    @property
+    def name(self) -> str: ...
 
-
-@dataclass(frozen=True)
-class Notice:
-    """A sentence above every page, such as that grading is unavailable. `request.state.notices` holds them."""
-
-    text: str
-    tone: Literal["warning", "danger", "info"] = "warning"
+    @property
+    def role(self) -> str: ...
 
 
 @dataclass(frozen=True)
 class Site:
-    """The frame round every page."""
+    """The frame round every page. `banners` are sentences shown above it, such as that grading is paused."""
 
     viewer: Viewer | None
     theme: Theme
     path: str
-    notices: tuple[Notice, ...] = ()
+    banners: tuple[str, ...] = ()
 
 
 def render(
@@ -72,12 +67,12 @@ def render(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
-    """The page `name` (a path below `app/templates`) filled with the fields of `context`.
+    """The page `name` (a path below `app/templates`), which sees `context` as `page`.
 
     Raises `jinja2.UndefinedError` when the template asks for what the context lacks. Lone surrogates, which UTF-8
     cannot carry, come out as question marks, so that no text at all can break a page.
     """
-    html = _environment().get_template(name).render({**_fields(context), "site": site_of(request)})
+    html = _environment().get_template(name).render(page=context, site=site_of(request))
     response = HTMLResponse(html.encode("utf-8", "replace"), status, dict(headers or {}))
     response.headers.setdefault("Vary", "Cookie")
     return response
@@ -85,7 +80,7 @@ def render(
 
 def fragment(name: str, context: DataclassInstance) -> str:
     """The HTML of the fragment `name` alone, for a live stream. A fragment knows nothing of the frame."""
-    html = _environment().get_template(name).render(_fields(context))
+    html = _environment().get_template(name).render(page=context)
     return html.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -95,19 +90,15 @@ def site_of(request: Request) -> Site:
         viewer=getattr(request.state, "viewer", None),
         theme=_theme(request.cookies.get(THEME_COOKIE, "auto")),
         path=request.url.path,
-        notices=tuple(getattr(request.state, "notices", ())),
+        banners=tuple(getattr(request.state, "banners", ())),
     )
-
-
-def _fields(context: DataclassInstance) -> dict[str, Any]:
-    return {field.name: getattr(context, field.name) for field in fields(context)}
 
 
 def _theme(text: str) -> Theme:
     return next((theme for theme in THEMES if theme == text), "auto")
 
 
-# --- helpers that templates call ------------------------------------------------------------------------------------
+# --- helpers that templates call ------------------------------------------------------------------
 
 
 def when(moment: datetime) -> Markup:
@@ -157,7 +148,7 @@ def plural(count: int, one: str, many: str = "") -> str:
 
 
 def visible(text: str) -> str:
-    """Text of a learner's program with control and direction characters made visible, so that none acts on the page."""
+    """A learner's text with control and direction characters made visible, so that none acts on the page."""
     return text.translate(_pictures())
 
 
@@ -176,7 +167,7 @@ def code_lines(source: str) -> tuple[Markup, ...]:
     return tuple(Markup(line) for line in coloured.rstrip("\n").split("\n"))  # noqa: S704 - pygments escapes its input
 
 
-# --- static files ---------------------------------------------------------------------------------------------------
+# --- static files ---------------------------------------------------------------------------------
 
 
 def asset(path: str) -> str:
@@ -202,7 +193,7 @@ class Static(StaticFiles):
         return response
 
 
-# --- the theme, which lives in a cookie so that the server can draw the first page in it ----------------------------
+# --- the theme, which lives in a cookie so that the server can draw the first page in it ----------
 
 router = APIRouter()
 
