@@ -1,0 +1,61 @@
+// Rebuilds every vendored file and its lock. Run after changing a version in package.json, then commit the result.
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+import subsetFont from "subset-font";
+
+const STATIC = "../../app/static/vendor/";
+const TESTS = "../../tests/browser/vendor/";
+const FONTS = "node_modules/@fontsource";
+const here = (name) => JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
+
+const codes = (from, to) => String.fromCodePoint(...Array.from({ length: to - from + 1 }, (_, i) => from + i));
+const SIGNS = "–—‘’“”…•−×·°±²³µ↑↓\u00a0\u2009\u202f";
+const WESTERN = codes(0x20, 0x7e) + codes(0xa0, 0xff) + SIGNS + "ŒœıŠšŽž€™′″†‡‹›„‚∕";
+const BASIC = codes(0x20, 0x7e) + SIGNS + "äöüéèñßÄÖÜÉ";
+
+// Reading is set in Source Serif (weights 400 to 700), interface in Plex Sans, code in Plex Mono: 90 KB in all.
+const FACES = [
+  ["source-serif-roman", "@fontsource-variable/source-serif-4", "source-serif-4-latin-wght-normal", WESTERN, { wght: { min: 400, max: 700 } }],
+  ["source-serif-italic", "@fontsource-variable/source-serif-4", "source-serif-4-latin-wght-italic", BASIC, { wght: 400 }],
+  ["plex-sans-400", "@fontsource/ibm-plex-sans", "ibm-plex-sans-latin-400-normal", BASIC, undefined],
+  ["plex-sans-600", "@fontsource/ibm-plex-sans", "ibm-plex-sans-latin-600-normal", BASIC, undefined],
+  ["plex-mono-400", "@fontsource/ibm-plex-mono", "ibm-plex-mono-latin-400-normal", BASIC, undefined],
+];
+
+async function face([name, source, file, text, variationAxes]) {
+  const original = readFileSync(`node_modules/${source}/files/${file}.woff2`);
+  writeFileSync(`${STATIC}${name}.woff2`, await subsetFont(original, text, { targetFormat: "woff2", variationAxes }));
+  copyFileSync(`node_modules/${source}/LICENSE`, `${STATIC}${name.split("-").slice(0, 2).join("-")}.LICENSE.txt`);
+  return { file: `${name}.woff2`, name: source, version: here(source).version, licence: "OFL-1.1" };
+}
+
+async function editor() {
+  await build({
+    entryPoints: ["editor.mjs"], outfile: `${STATIC}codemirror.js`, bundle: true, minify: true, format: "esm", target: "es2022",
+    legalComments: "none", banner: { js: "/* CodeMirror 6, MIT licence, see codemirror.LICENSE.txt; built by scripts/vendor/build.mjs */" },
+  });
+  copyFileSync("node_modules/@codemirror/view/LICENSE", `${STATIC}codemirror.LICENSE.txt`);
+  const own = JSON.parse(readFileSync("package.json", "utf8")).dependencies;
+  const parts = Object.entries(own).filter(([name]) => /^@(codemirror|lezer)\//.test(name)).map(([name, version]) => `${name}@${version}`);
+  return { file: "codemirror.js", name: "codemirror", version: own["@codemirror/view"], licence: "MIT", parts };
+}
+
+function axe() {
+  copyFileSync("node_modules/axe-core/axe.min.js", `${TESTS}axe.min.js`);
+  return { file: "axe.min.js", name: "axe-core", version: here("axe-core").version, licence: "MPL-2.0" };
+}
+
+function lock(folder, entries) {
+  const files = entries.map((entry) => ({
+    ...entry, sha256: createHash("sha256").update(readFileSync(folder + entry.file)).digest("hex"),
+  }));
+  writeFileSync(`${folder}vendor.lock.json`, JSON.stringify({ files }, null, 2) + "\n");
+}
+
+mkdirSync(STATIC, { recursive: true });
+mkdirSync(TESTS, { recursive: true });
+const faces = [];
+for (const one of FACES) faces.push(await face(one));
+lock(STATIC, [...faces, await editor()]);
+lock(TESTS, [axe()]);
