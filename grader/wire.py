@@ -1,0 +1,327 @@
+"""What the judge and a runner say to each other, and the only reader of it that is allowed.
+
+A frame is a length (u32, big-endian) and that many bytes of MessagePack. Nothing is ever unpickled. Whatever comes
+from a runner is hostile: lengths, types, depths, shapes and sizes are checked here, and what does not fit raises
+`Malformed`.
+
+Reading order: `Array` → the messages → `Frames` (bytes to payloads) → `decode_answer`, `decode_order`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Final, NoReturn
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+HEADER: Final = 4
+MAX_ORDER: Final = 1 << 30  # bytes of one frame from the judge
+MAX_DEPTH: Final = 16  # nesting of lists and dicts in one value
+MAX_NODES: Final = 100_000  # list and dict items in one value
+MAX_AXES: Final = 8
+MAX_EXTENT: Final = 1 << 40  # elements: of a shape, a stride, an offset
+TAG: Final = "\x00kind"  # no key a learner may use, so a dict of theirs is never taken for an Array
+
+# bf16 has no NumPy type: it travels as its sixteen bits.
+NUMPY_TYPES: Final[dict[str, np.dtype[Any]]] = {
+    "fp64": np.dtype("<f8"),
+    "fp32": np.dtype("<f4"),
+    "fp16": np.dtype("<f2"),
+    "bf16": np.dtype("<u2"),
+    "int64": np.dtype("<i8"),
+    "int32": np.dtype("<i4"),
+    "int16": np.dtype("<i2"),
+    "int8": np.dtype("i1"),
+    "uint8": np.dtype("u1"),
+    "bool": np.dtype("?"),
+}
+
+
+class Malformed(Exception):
+    """The other side sent something that is not a message; the text says what is wrong, never what was sent."""
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field=TAG):
+    """Frozen, keyword-only and strict."""
+
+
+class Array(Struct, frozen=True, kw_only=True, tag="array"):
+    """A view of `storage`: shape, strides and offset are in elements of `dtype`."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    storage: bytes
+
+    def check(self) -> Array:
+        """Itself, if every element lies inside the storage; else `Malformed`."""
+        kind = NUMPY_TYPES.get(self.dtype)
+        if kind is None:
+            raise Malformed("an array of unknown dtype")
+        if len(self.shape) > MAX_AXES or len(self.shape) != len(self.strides):
+            raise Malformed("an array whose shape and strides do not match")
+        if not all(0 <= n <= MAX_EXTENT for n in (*self.shape, *self.strides, self.offset)):
+            raise Malformed("an array with a shape, stride or offset that is negative or beyond measure")
+        if len(self.storage) % kind.itemsize:
+            raise Malformed("an array whose storage is not whole elements")
+        last = self.offset + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        if math.prod(self.shape) and last >= len(self.storage) // kind.itemsize:
+            raise Malformed("an array that reaches past its storage")
+        if self.dtype == "bool" and self.storage.strip(b"\x00\x01"):
+            raise Malformed("a bool array with bytes that are neither 0 nor 1")
+        return self
+
+    def check_answer(self) -> Array:
+        """As `check`, and no element is shown twice: a small frame must not unfold into a huge array."""
+        self.check()
+        if math.prod(self.shape) * NUMPY_TYPES[self.dtype].itemsize > len(self.storage):
+            raise Malformed("an array with more elements than its storage holds")
+        return self
+
+
+def from_numpy(array: NDArray[Any], dtype: str | None = None) -> Array:
+    """A contiguous `Array` with the elements of `array`. Pass ``dtype="bf16"`` for uint16 bits that mean bf16."""
+    name = dtype or next((n for n, kind in NUMPY_TYPES.items() if kind == array.dtype and n != "bf16"), None)
+    if name is None or NUMPY_TYPES.get(name) != array.dtype:
+        raise TypeError(f"no wire dtype for a {array.dtype} array")
+    whole = np.ascontiguousarray(array)
+    strides = tuple(s // whole.itemsize for s in whole.strides) if whole.size else (0,) * array.ndim
+    return Array(dtype=name, shape=array.shape, strides=strides[: array.ndim], offset=0, storage=whole.tobytes())
+
+
+def to_numpy(array: Array) -> NDArray[Any]:
+    """The elements as a read-only view of the storage; bf16 comes as its uint16 bits. Raises `Malformed`."""
+    array.check()
+    kind = NUMPY_TYPES[array.dtype]
+    flat = np.frombuffer(array.storage, dtype=kind)[array.offset :]
+    strides = tuple(s * kind.itemsize for s in array.strides)
+    return np.lib.stride_tricks.as_strided(flat, array.shape, strides, writeable=False)
+
+
+# Value: Array | int | float | bool | str | None | list[Value] | dict[str, Value]. Checked by `restore`, not by its
+# type, since msgspec cannot tell a struct from a dict in one union.
+Value = Any
+
+
+# judge → runner
+
+
+class Confine(Struct, frozen=True, kw_only=True, tag="confine"):
+    """Hard limits that a runner puts on itself before any code of a learner is in it. Zero means no limit."""
+
+    data_bytes: int = 0
+    file_bytes: int = 0
+    processes: int = 0
+    cpu_seconds: int = 0
+    open_files: int = 256
+
+
+class Load(Struct, frozen=True, kw_only=True, tag="load"):
+    """Run the learner's file, and find the functions named in `entries` in it."""
+
+    source: str
+    filename: str = "submission.py"
+    entries: list[str]
+    framework: str = "triton"  # numpy | torch | triton
+    device: str = "cpu"  # cpu | cuda:N
+
+
+class Call(Struct, frozen=True, kw_only=True, tag="call"):
+    """Call one entry. `return_args` names the array arguments whose storage is wanted back afterwards."""
+
+    id: int
+    entry: str
+    args: list[Value]
+    return_args: list[int] = []
+
+
+class Bye(Struct, frozen=True, kw_only=True, tag="bye"):
+    """End now."""
+
+
+Order = Confine | Load | Call | Bye
+
+
+# runner → judge
+
+
+class Ready(Struct, frozen=True, kw_only=True, tag="ready"):
+    """Frameworks are imported; no learner's code is loaded."""
+
+    seconds: float  # spent importing
+
+
+class Loaded(Struct, frozen=True, kw_only=True, tag="loaded"):
+    """The file ran and every entry is a function."""
+
+
+class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
+    """The learner's code did not get through. `kind` is one of `FAILED_KINDS`."""
+
+    kind: str
+    message: str
+    traceback: str = ""
+    line: int | None = None
+
+
+FAILED_KINDS: Final = frozenset({"compile_error", "missing_entry", "raised", "out_of_memory", "refused"})
+
+
+class Launch(Struct, frozen=True, kw_only=True):
+    """One kernel launch: grid, compile-time constants, warps."""
+
+    kernel: str
+    grid: tuple[int, ...]
+    constants: dict[str, int | float | bool | str]
+    num_warps: int
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """What the kernels of one call did to one tensor.
+
+    `tensor` is ``argN``, ``retN`` (the N-th tensor returned) or ``tmpN``. Bytes are counted per active lane. The
+    element maxima are how often the busiest element was touched, once per load or store instruction of a program.
+    `covered` is the share of the tensor's bytes that a kernel stored last and that nobody changed since. `foreign`
+    counts bytes loaded that came neither from the judge nor from a kernel: something else computed them.
+    """
+
+    tensor: str
+    loaded_bytes: int = 0
+    stored_bytes: int = 0
+    loaded_elements_max: int = 0
+    stored_elements_max: int = 0
+    covered: float = 0.0
+    foreign_bytes: int = 0
+
+
+class Returned(Struct, frozen=True, kw_only=True, tag="returned"):
+    """The call came back. A result of a type that no drill takes comes as `Other` inside `value`."""
+
+    id: int
+    value: Value
+    args: dict[int, Array] = {}
+    args_digest: list[str] = []  # sha256 of each array argument's storage after the call, in argument order
+    launches: list[Launch] = []
+    launch_count: int = 0  # all of them; `launches` keeps the first few
+    traffic: list[Moved] = []
+    peak_bytes: int = 0  # growth of resident memory over the call, at its highest
+
+
+class Other(Struct, frozen=True, kw_only=True, tag="other"):
+    """Stands where a value of an unwanted type was: only its type's name travels."""
+
+    type_name: str
+
+
+Answer = Ready | Loaded | Failed | Returned
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_ANSWERS: Final = msgspec.msgpack.Decoder(Answer)
+_ORDERS: Final = msgspec.msgpack.Decoder(Order)
+
+
+def frame(message: Order | Answer) -> bytes:
+    """The message as one frame."""
+    payload = _ENCODER.encode(message)
+    return len(payload).to_bytes(HEADER, "big") + payload
+
+
+class Frames:
+    """Cuts a stream of bytes into payloads. Holds at most one frame of `limit` bytes and one read beyond it."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held = bytearray()
+
+    @property
+    def empty(self) -> bool:
+        """No byte is waiting."""
+        return not self._held
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Payloads completed by `data`. Raises `Malformed` as soon as a length over the limit is announced."""
+        self._held += data
+        while len(self._held) >= HEADER:
+            length = int.from_bytes(self._held[:HEADER], "big")
+            if length > self._limit:
+                raise Malformed(f"a message of {length} bytes, more than the {self._limit} allowed")
+            if len(self._held) < HEADER + length:
+                return
+            payload = bytes(memoryview(self._held)[HEADER : HEADER + length])
+            del self._held[: HEADER + length]
+            yield payload
+
+
+def decode_answer(payload: bytes) -> Answer:
+    """A runner's message, checked in every part. Raises `Malformed`, and nothing else."""
+    try:
+        answer = _ANSWERS.decode(payload)
+        if isinstance(answer, Failed) and answer.kind not in FAILED_KINDS:
+            raise Malformed("a failure of unknown kind")
+        if isinstance(answer, Returned):
+            answer = msgspec.structs.replace(answer, value=restore(answer.value))
+            for array in (*answer.args.values(), *arrays_in(answer.value)):
+                array.check_answer()
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError, OverflowError) as error:
+        raise Malformed(f"not a message: {type(error).__name__}") from None
+    return answer
+
+
+def decode_order(payload: bytes) -> Order:
+    """The judge's message. Raises `Malformed`."""
+    try:
+        order = _ORDERS.decode(payload)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Malformed(f"not an order: {error}") from None
+    if isinstance(order, Call):
+        return msgspec.structs.replace(order, args=[restore(value) for value in order.args])
+    return order
+
+
+def restore(value: object) -> Value:
+    """`value` as decoded without types, with its `Array` and `Other` structs made again and every part checked."""
+    return _Restorer().restore(value, 0)
+
+
+def arrays_in(value: Value) -> Iterator[Array]:
+    """Every array in a value, in order: the N-th of them is what traffic calls ``retN``."""
+    if isinstance(value, Array):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value if isinstance(value, list) else value.values():
+            yield from arrays_in(item)
+
+
+class _Restorer:
+    """One walk over one value, with a budget of nodes."""
+
+    def __init__(self) -> None:
+        self._left = MAX_NODES
+
+    def restore(self, value: object, depth: int) -> Value:
+        self._left -= 1
+        if depth > MAX_DEPTH or self._left < 0:
+            _refuse("a value nested too deeply or with too many parts")
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, list):
+            return [self.restore(item, depth + 1) for item in value]
+        if isinstance(value, dict):
+            return self._restore_dict(value, depth)
+        return _refuse("a value of a type that is not in the protocol")
+
+    def _restore_dict(self, value: dict[Any, Any], depth: int) -> Value:
+        if TAG in value:
+            tagged: Array | Other = msgspec.convert(value, Array | Other)
+            return tagged.check() if isinstance(tagged, Array) else tagged
+        if not all(isinstance(key, str) for key in value):
+            _refuse("a dict whose keys are not text")
+        return {key: self.restore(item, depth + 1) for key, item in value.items()}
+
+
+def _refuse(what: str) -> NoReturn:
+    raise Malformed(what)
