@@ -105,7 +105,10 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """What the failure looks like from outside, and the question to ask next. Built from probes, never hidden cases."""
+    """What the failure looks like from outside, and the question to ask next.
+
+    The shapes and errors come from probes, extra runs on public data, never from hidden cases.
+    """
 
     smallest_failing: Probe | None = None
     nearest_passing: Probe | None = None
@@ -131,6 +134,14 @@ class Finding(Struct, frozen=True, kw_only=True):
     line: int | None
     text: str
     severity: str = "warning"
+
+
+class Skipped(Struct, frozen=True, kw_only=True):
+    """A case that this lane can't run. It counts neither as passed nor as failed; `reason` is for the learner."""
+
+    name: str
+    visible: bool
+    reason: str
 
 
 class Timings(Struct, frozen=True, kw_only=True):
@@ -159,7 +170,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     drill: str
     lane: Lane
     cases: tuple[CaseResult, ...] = ()
-    expected_cases: int = 0  # how many the suite had; fewer results than this is never accepted
+    expected_cases: int = 0  # how many the suite has for this lane; fewer results than this is never accepted
+    skipped: tuple[Skipped, ...] = ()  # cases of the suite that only another lane can run
     diagnosis: Diagnosis | None = None
     traffic: tuple[Traffic, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -1,0 +1,50 @@
+"""What a drill's suite and reference may import; NumPy only, and nothing else of ours.
+
+Reading order: `dtypes` (exact rounding) → `data` and `shapes` (what is drawn) → `place` (where it lies) →
+`tolerance` (how close is right) → `case` (how a suite is written).
+"""
+
+from grader.kit.case import Argument, Ask, Axis, Case, Output, Plain, Play, Reply, Suite, faults_of
+from grader.kit.data import DATA, Data, build, generator
+from grader.kit.dtypes import DTYPES, DType, Raw, Values, decode, encode, half_ulp, rounded
+from grader.kit.place import GUARD, LAYOUTS, Placed, place, window
+from grader.kit.shapes import lengths, tile_block
+from grader.kit.tolerance import SIZE_RULE, BadTolerance, Tolerance, big_enough, error_in_units, tolerance
+
+__all__ = [
+    "DATA",
+    "DTYPES",
+    "GUARD",
+    "LAYOUTS",
+    "SIZE_RULE",
+    "Argument",
+    "Ask",
+    "Axis",
+    "BadTolerance",
+    "Case",
+    "DType",
+    "Data",
+    "Output",
+    "Placed",
+    "Plain",
+    "Play",
+    "Raw",
+    "Reply",
+    "Suite",
+    "Tolerance",
+    "Values",
+    "big_enough",
+    "build",
+    "decode",
+    "encode",
+    "error_in_units",
+    "faults_of",
+    "generator",
+    "half_ulp",
+    "lengths",
+    "place",
+    "rounded",
+    "tile_block",
+    "tolerance",
+    "window",
+]

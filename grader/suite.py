@@ -1,0 +1,95 @@
+"""A drill's trusted code, loaded from its folder: the suite and the reference. Only the judge's side does this."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from grader.drill import Drill
+from grader.kit import Argument, Ask, Placed, Suite, Values, faults_of
+
+Reference = dict[str, Callable[..., object]]
+
+
+class BrokenDrill(Exception):
+    """A drill's suite or reference can't be used; the message says which file and why."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the judge knows and a runner never does: the suite, and the reference function of each entry."""
+
+    suite: Suite
+    reference: Reference
+
+    def expected(self, ask: Ask) -> tuple[Values, ...]:
+        """The outputs that `ask` must give, float64, in the order of ``ask.outputs``. Raises `BrokenDrill`."""
+        return evaluate(self.reference[ask.entry], ask)
+
+
+def load_answers(drill: Drill) -> Answers:
+    """The suite and reference of `drill`, loaded again when one of the files changed. Raises `BrokenDrill`."""
+    stamps = tuple((drill.folder / name).stat().st_mtime_ns for name in ("suite.py", "reference.py"))
+    return _load(drill.folder, tuple(entry.name for entry in drill.entries), stamps)
+
+
+@lru_cache(maxsize=64)
+def _load(folder: Path, entries: tuple[str, ...], stamps: tuple[int, ...]) -> Answers:
+    suite = getattr(_run(folder, "suite"), "SUITE", None)
+    if not isinstance(suite, Suite):
+        raise BrokenDrill(f"{folder.name}/suite.py: no SUITE of type grader.kit.Suite")
+    if faults := faults_of(suite):
+        raise BrokenDrill("\n".join(f"{folder.name}/suite.py: {fault}" for fault in faults))
+    module = _run(folder, "reference")
+    reference: Reference = {}
+    for entry in entries:
+        function = getattr(module, entry, None)
+        if not callable(function):
+            raise BrokenDrill(f"{folder.name}/reference.py: no function {entry}")
+        reference[entry] = function
+    return Answers(suite, reference)
+
+
+def _run(folder: Path, stem: str) -> ModuleType:
+    """One file of a drill as a module of its own name, so that two drills never share one."""
+    name = f"_drill_{folder.name}_{stem}"
+    path = folder / f"{stem}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise BrokenDrill(f"{folder.name}/{stem}.py: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise BrokenDrill(f"{folder.name}/{stem}.py: {type(error).__name__}: {error}") from error
+    finally:
+        sys.modules.pop(name, None)
+    return module
+
+
+def evaluate(function: Callable[..., object], ask: Ask) -> tuple[Values, ...]:
+    """`function` applied to what a kernel would see; each result checked against the output that it stands for."""
+    result = function(*(plain_value(argument) for argument in ask.args))
+    parts: Sequence[object] = result if isinstance(result, tuple) else (result,)
+    if len(parts) != len(ask.outputs):
+        raise BrokenDrill(f"the reference of {ask.entry} gives {len(parts)} results for {len(ask.outputs)} outputs")
+    arrays = tuple(np.asarray(part, dtype=np.float64) for part in parts)
+    for array, output in zip(arrays, ask.outputs, strict=True):
+        if array.shape != output.shape:
+            raise BrokenDrill(f"the reference of {ask.entry} gives {output.name} the shape {array.shape}")
+        if np.isnan(array).any():
+            raise BrokenDrill(f"the reference of {ask.entry} gives NaN in {output.name}")
+    return arrays
+
+
+def plain_value(argument: Argument) -> object:
+    """What a reference function gets for an argument: float64 values, or the scalar itself."""
+    return argument.values if isinstance(argument, Placed) else argument
