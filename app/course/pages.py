@@ -97,7 +97,9 @@ class TagPage:
 
 @dataclass(frozen=True, slots=True)
 class CardPage:
+    kind: Kind
     id: str
+    href: str
     title: str
     description: str
     topic: TopicName
@@ -131,7 +133,9 @@ class Answer:
 class QuestionPage:
     """`answer` is None when this reader may not see it; then `opens_with` says what opens it."""
 
+    kind: Kind
     id: str
+    href: str
     title: str
     description: str
     topic: TopicName
@@ -152,7 +156,9 @@ class QuestionPage:
 
 @dataclass(frozen=True, slots=True)
 class TrackPage:
+    kind: Kind
     id: str
+    href: str
     title: str
     description: str
     topic: TopicName

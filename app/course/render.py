@@ -24,8 +24,10 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 LEARNER_TAGS = frozenset(
-    ["a", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p"]
-    + ["pre", "s", "strong", "span", "table", "tbody", "td", "th", "thead", "tr", "ul"]
+    [
+        *("a", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol"),
+        *("p", "pre", "s", "strong", "span", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    ]
 )
 
 

@@ -107,9 +107,7 @@ def validate(model: type[M], document: Document) -> tuple[M | None, list[Problem
     return validate_data(model, document.meta, document.file, document.line_of)
 
 
-def validate_data(
-    model: type[M], data: dict[str, Any], file: str, line_of: Any
-) -> tuple[M | None, list[Problem]]:
+def validate_data(model: type[M], data: dict[str, Any], file: str, line_of: Any) -> tuple[M | None, list[Problem]]:
     """As `validate`, for data from anywhere. `line_of` maps a pydantic location to a line."""
     try:
         return model.model_validate(data), []
