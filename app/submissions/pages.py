@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
+from app.submissions.models import State
 from grader.verdict import CaseResult, Lane, Outcome, Verdict
-
-
-class State(StrEnum):
-    """Where a submission stands. Never stored: `models.state_of` derives it from the facts."""
-
-    QUEUED = "queued"  # no worker has it
-    RUNNING = "running"  # a worker has it
-    RETRYING = "retrying"  # our fault stopped a run; another one is queued, the attempt is not spent
-    DECIDED = "decided"  # there is a verdict
-    CANCELLED = "cancelled"  # the learner took it back
 
 
 @dataclass(frozen=True)
 class LiveFragment:
     """`submissions/_live.html`: a submission without a verdict yet, or a cancelled one.
 
-    The stream sends it as event `progress`; its last event is `verdict` (`_verdict.html`) or `cancelled` (this one).
+    The stream sends it as event `progress`; its last event is `verdict` (`_verdict.html`) or `cancelled` (this).
     """
 
     submission: str

@@ -1,0 +1,151 @@
+"""The database: how a transaction begins, where it ends, and what a column may hold.
+
+One request, or one step of a worker, is one transaction: `Database.write` commits at its end or not at all.
+On SQLite a writer begins with ``BEGIN IMMEDIATE``: under the driver's own habit of beginning late, two writers that
+read before they write lose one update without an error. Readers begin ``DEFERRED`` and block nobody.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from sqlalchemy import DateTime, Dialect, MetaData, create_engine, event, text
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.orm import DeclarativeBase, Session
+from sqlalchemy.types import TypeDecorator
+
+BUSY_MS = 30_000
+_BEGIN = "tilewright_begin"  # execution option: how a SQLite transaction begins
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment. Only aware datetimes go in and UTC comes out, also from SQLite, which keeps no zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a moment needs a time zone: {value!r}")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    """Every table of ours. Constraints have names, so that a migration can drop them on both databases."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {datetime: UtcDateTime()}  # noqa: RUF012 - SQLAlchemy's own declaration
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """A random id of 80 bits for addresses: it cannot be guessed and says nothing about how many there are."""
+    return "".join(secrets.choice("0123456789abcdefghjkmnpqrstvwxyz") for _ in range(16))
+
+
+class Database:
+    """The engine, and the only two ways to a session."""
+
+    def __init__(self, url: str, pool_size: int = 10) -> None:
+        self.url: URL = make_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.engine = _sqlite(self.url, pool_size) if self.is_sqlite else _postgres(self.url, pool_size)
+        self._writer = self.engine.execution_options(**{_BEGIN: "IMMEDIATE"})
+        self._reader = self.engine.execution_options(
+            **({_BEGIN: "DEFERRED"} if self.is_sqlite else {"postgresql_readonly": True})
+        )
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """One transaction: committed when the block ends, rolled back when it raises."""
+        with Session(self._writer, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """One consistent look. What is changed here is never kept."""
+        with Session(self._reader, expire_on_commit=False, autoflush=False) as session:
+            yield session
+            session.rollback()
+
+    def alive(self) -> bool:
+        """Whether the database answers."""
+        with self.read() as session:
+            return bool(session.scalar(text("SELECT 1")) == 1)
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+
+def _sqlite(url: URL, pool_size: int) -> Engine:
+    if url.database and url.database != ":memory:":
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url,
+        # isolation_level=None: the driver begins nothing by itself, so that the event below can
+        connect_args={"isolation_level": None, "check_same_thread": False, "timeout": BUSY_MS / 1000},
+        pool_size=pool_size,
+        max_overflow=pool_size,
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        for pragma in ("journal_mode=WAL", f"busy_timeout={BUSY_MS}", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get(_BEGIN, 'IMMEDIATE')}")
+
+    return engine
+
+
+def _postgres(url: URL, pool_size: int) -> Engine:
+    return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+
+
+def database_of(request: Request) -> Database:
+    """The database of the application that answers `request`."""
+    database: Database = request.app.state.database
+    return database
+
+
+def _reading(request: Request) -> Iterator[Session]:
+    with database_of(request).read() as session:
+        yield session
+
+
+def _writing(request: Request) -> Iterator[Session]:
+    with database_of(request).write() as session:
+        yield session
+
+
+# scope="function": the transaction ends before the answer leaves, so that a redirect finds what it leads to.
+Reading = Annotated[Session, Depends(_reading, scope="function")]
+Writing = Annotated[Session, Depends(_writing, scope="function")]

@@ -1,0 +1,100 @@
+"""Every setting: its name, its default, and one sentence of help. All are environment variables `TILEWRIGHT_…`.
+
+`docs/settings.md` lists them; a test fails when one is missing there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ROOT = Path(__file__).resolve().parents[1]
+PREFIX = "TILEWRIGHT_"
+
+
+class Settings(BaseSettings):
+    """What differs between one installation and another."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
+
+    # Places
+    data: Path = Field(Path("var"), description="Folder for what must survive, the SQLite database above all.")
+    database_url: str = Field(
+        "",
+        description="SQLAlchemy address of the database; empty means SQLite in the data folder. "
+        "PostgreSQL: postgresql+psycopg://user:password@host/name.",
+    )
+    content: Path = Field(ROOT / "content", description="Folder of the course's Markdown.")
+    drills: Path = Field(ROOT / "drills", description="Folder of the drills, one folder each.")
+
+    # Web
+    host: str = Field("127.0.0.1", description="Address the web process listens on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port the web process listens on; 0 takes a free one.")
+    public_origin: str = Field(
+        "",
+        description="Scheme, host and port that browsers see, such as https://learn.example.org. State changes are "
+        "accepted from it alone, and https makes the cookies secure. Empty means the host of each request.",
+    )
+    trusted_proxies: str = Field(
+        "127.0.0.1", description="Comma-separated addresses whose X-Forwarded-* headers are believed."
+    )
+    body_limit: int = Field(1 << 20, ge=1024, description="Largest request body, in bytes.")
+    metrics_token: str = Field(
+        "", description="Bearer token for /metrics; empty serves it to the machine itself only."
+    )
+
+    # Accounts
+    session_days: int = Field(30, ge=1, description="Days after which a sign-in ends.")
+    sign_in_tries: int = Field(10, ge=1, description="Sign-ins one name, or one address, may try in five minutes.")
+    sign_up_tries: int = Field(20, ge=1, description="Accounts one address may create in an hour.")
+
+    # Submissions
+    source_limit: int = Field(64 * 1024, ge=1024, description="Largest submission, in bytes of UTF-8.")
+    submissions_per_minute: int = Field(12, ge=1, description="Submissions one account may make in a minute.")
+
+    # Workers
+    slots: int = Field(1, ge=1, le=64, description="Submissions one worker process grades at the same time.")
+    poll_seconds: float = Field(0.1, gt=0, le=10, description="How often a worker asks its queue for work.")
+    heartbeat_seconds: float = Field(2.0, gt=0, description="How often a worker says that it lives.")
+    dead_after_seconds: float = Field(
+        15.0, gt=0, description="Silence after which a worker counts as dead and its work is given to others."
+    )
+    stop_seconds: float = Field(
+        8.0, ge=0, description="What a worker that is told to stop may still spend on its current submission."
+    )
+    keep_jobs_days: int = Field(7, ge=1, description="Days that ended jobs stay in the job engine's tables.")
+
+    # Logs
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severity logged.")
+    log_format: Literal["console", "json"] = Field("console", description="For people, or for a log collector.")
+
+    @field_validator("public_origin")
+    @classmethod
+    def _origin(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and (parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/")):
+            raise ValueError("must look like https://learn.example.org")
+        return value.rstrip("/").lower()
+
+    @property
+    def database(self) -> str:
+        """The SQLAlchemy address of the database."""
+        url = self.database_url or f"sqlite:///{(self.data / 'tilewright.db').resolve()}"
+        for plain in ("postgresql://", "postgres://"):
+            if url.startswith(plain):
+                return "postgresql+psycopg://" + url.removeprefix(plain)
+        return url
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach us through TLS."""
+        return self.public_origin.startswith("https://")
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return PREFIX + name.upper()
