@@ -9,6 +9,8 @@ Reading order: `render` → `Site` → the helpers → the static files → the 
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -147,6 +149,16 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def log10(value: float) -> float:
+    """The logarithm that a plot's axis needs. Raises `ValueError` for a value that is not positive."""
+    return math.log10(value)
+
+
+def anchor(text: str, prefix: str) -> str:
+    """A name as the id of an element: letters and digits of ASCII, everything else a hyphen."""
+    return f"{prefix}-{re.sub(r'[^A-Za-z0-9]+', '-', text).strip('-').lower()}"
+
+
 def visible(text: str) -> str:
     """A learner's text with control and direction characters made visible, so that none acts on the page."""
     return text.translate(_pictures())
@@ -218,7 +230,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    helpers = (when, size, duration, figure, plural, visible, code_lines)
+    helpers = (when, size, duration, figure, plural, log10, anchor, visible, code_lines)
     environment.filters.update({helper.__name__: helper for helper in helpers})
     environment.globals.update(asset=asset, escape=escape, THEMES=THEMES)
     return environment
