@@ -88,11 +88,11 @@ def own_tables() -> frozenset[str]:
     return frozenset(names | {"dbos_migrations"})
 
 
-def enqueue(session: Session, jobs: Jobs, lane: Lane, run: str, priority: Priority) -> None:
+def enqueue(session: Session, queue: Jobs, lane: Lane, run: str, priority: Priority) -> None:
     """Queue the grading of `run` in the transaction of `session`. The same run again changes nothing."""
     from dbos import WorkflowSerializationFormat
 
-    jobs.client.enqueue_in_transaction(
+    queue.client.enqueue_in_transaction(
         session,
         {
             "workflow_name": JOB,

@@ -49,8 +49,10 @@ class Settings(BaseSettings):
 
     # Accounts
     session_days: int = Field(30, ge=1, description="Days after which a sign-in ends.")
-    sign_in_tries: int = Field(10, ge=1, description="Sign-ins one name, or one address, may try in five minutes.")
-    sign_up_tries: int = Field(20, ge=1, description="Accounts one address may create in an hour.")
+    sign_in_tries: int = Field(
+        10, ge=1, description="Sign-ins one name may try in five minutes; one address, ten times as many."
+    )
+    sign_up_tries: int = Field(60, ge=1, description="Accounts one address may create in an hour.")
 
     # Submissions
     source_limit: int = Field(64 * 1024, ge=1024, description="Largest submission, in bytes of UTF-8.")

@@ -77,7 +77,7 @@ def sign_in(
     """Sign in and go on to `next`, which is a page of ours or nothing."""
     settings = _settings(request)
     database = database_of(request)
-    spend(database, f"sign-in:address:{_address(request)}", settings.sign_in_tries, 300)
+    spend(database, f"sign-in:address:{_address(request)}", 10 * settings.sign_in_tries, 300)
     spend(database, f"sign-in:name:{username.strip().lower()[:40]!a}", settings.sign_in_tries, 300)
     try:
         user = service.check(reading, username, password)

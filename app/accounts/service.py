@@ -1,7 +1,7 @@
 """Accounts: making one, proving whose it is, and remembering the browser that did.
 
-Passwords cost about 170 ms to hash or check, on purpose. These functions are called from sync endpoints, which run in
-threads, and never inside a write transaction, which on SQLite would make every other writer wait.
+Passwords cost about 170 ms to hash or check, on purpose. These functions are called from sync endpoints, which run
+in threads, and never inside a write transaction, which on SQLite would make every other writer wait.
 """
 
 from __future__ import annotations

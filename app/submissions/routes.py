@@ -1,0 +1,155 @@
+"""Handing in, looking at what was handed in, and taking it back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Depends, Form, Header, Request
+from fastapi.responses import RedirectResponse, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from app.accounts.models import User
+from app.accounts.routes import Anyone, SignedIn
+from app.db import Database, Reading, Writing, database_of
+from app.errors import Conflict, InvalidForm, NotFound
+from app.security import Viewer
+from app.submissions import live, service, view
+from app.submissions.models import State, Submission
+from app.submissions.pages import HistoryPage, SubmissionPage
+from app.submissions.service import Handed
+from app.templating import render
+from grader.verdict import Lane
+
+PAGE = 25
+
+router = APIRouter(include_in_schema=False)
+api = APIRouter(prefix="/api/v1", tags=["submissions"])
+
+
+class Refused(InvalidForm):
+    """A submission that cannot be graded, with what was typed, so that the workspace can show it again."""
+
+    def __init__(self, handed: Handed, error: InvalidForm) -> None:
+        super().__init__(error.problems)
+        self.handed = handed
+
+
+@router.post("/drills/{drill}/submissions")
+def create(
+    request: Request,
+    drill: str,
+    viewer: SignedIn,
+    session: Writing,
+    source: Annotated[str, Form()] = "",
+    lane: Annotated[str, Form()] = Lane.CPU,
+    token: Annotated[str, Form()] = "",
+) -> Response:
+    """Hand in; the same form again leads to the same submission."""
+    # Browsers send the lines of a textarea with CRLF.
+    text = source.replace("\r\n", "\n").replace("\r", "\n")
+    handed = Handed(user=viewer.id, drill=drill, lane=lane, source=text, token=token)
+    state = request.app.state
+    try:
+        submission = service.submit(session, handed, state.drills, state.settings, state.jobs)
+    except InvalidForm as error:
+        raise Refused(handed, error) from error
+    return RedirectResponse(f"/submissions/{submission.id}", 303)
+
+
+def visible(request: Request, submission_id: str, viewer: SignedIn) -> Submission:
+    """The submission of the address, for its owner and for administrators; for others there is none."""
+    with database_of(request).read() as session:
+        submission = session.get(Submission, submission_id)
+    if submission is None or not (submission.user_id == viewer.id or viewer.is_admin):
+        raise NotFound("submission")
+    return submission
+
+
+Visible = Annotated[Submission, Depends(visible)]
+
+
+@router.get("/submissions")
+def history(
+    request: Request, viewer: SignedIn, session: Reading, drill: str | None = None, before: str | None = None
+) -> Response:
+    """My submissions, newest first."""
+    rows = view.history(session, viewer.id, request.app.state.drills, drill, before, limit=PAGE + 1)
+    older = None
+    if len(rows) > PAGE:
+        rows = rows[:PAGE]
+        older = f"/submissions?before={rows[-1].id}" + (f"&drill={rows[-1].drill}" if drill else "")
+    return render(request, "submissions/history.html", HistoryPage(rows=rows, drill=drill, older=older))
+
+
+@router.get("/submissions/{submission_id}")
+def show(request: Request, submission: Visible, viewer: SignedIn, session: Reading) -> Response:
+    """One submission: live while it is graded, then its verdict."""
+    drills = request.app.state.drills
+    now = view.look(session, submission, drills, operator=viewer.is_admin)
+    newest = view.newest(session, submission.user_id, submission.drill)
+    page = SubmissionPage(
+        id=submission.id,
+        number=view.number_of(session, submission),
+        drill=submission.drill,
+        drill_title=view.title_of(submission.drill, drills),
+        lane=Lane(submission.lane),
+        submitted_at=submission.submitted_at,
+        state=now.state,
+        source=submission.source,
+        live=now.live,
+        verdict=now.verdict,
+        newest=newest.id if newest else submission.id,
+        by=_by(session, submission, viewer),
+    )
+    return render(request, "submissions/show.html", page)
+
+
+@router.get("/submissions/{submission_id}/events", response_class=EventSourceResponse)
+async def events(
+    request: Request,
+    submission: Visible,
+    viewer: SignedIn,
+    after: int = 0,
+    last_event_id: Annotated[str, Header()] = "",
+) -> AsyncIterator[ServerSentEvent]:
+    """What happens to a submission, as it happens; a browser that lost its connection goes on where it was."""
+    seen = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else after
+    database: Database = database_of(request)
+    async for event in live.stream(database, submission.id, request.app.state.drills, viewer.is_admin, seen):
+        yield event
+
+
+@router.post("/submissions/{submission_id}/cancel")
+def cancel(submission: Visible, session: Writing) -> Response:
+    """Take a submission back. One that has its verdict keeps it, and its page says so."""
+    try:
+        service.cancel(session, submission.id)
+    except Conflict:
+        pass  # the verdict came first; the page shows it
+    return RedirectResponse(f"/submissions/{submission.id}", 303)
+
+
+@api.get("/submissions/{submission_id}")
+def read(request: Request, submission: Visible, viewer: SignedIn, session: Reading) -> dict[str, Any]:
+    """A submission as JSON: its state, its phase while it is graded, then its verdict."""
+    now = view.look(session, submission, request.app.state.drills, operator=viewer.is_admin)
+    return {
+        "id": submission.id,
+        "drill": submission.drill,
+        "lane": submission.lane,
+        "submitted_at": submission.submitted_at.isoformat(),
+        "state": now.state,
+        "final": now.state in (State.DECIDED, State.CANCELLED),
+        "phase": now.live.phase if now.live else None,
+        "queue_position": now.live.queue_position if now.live else None,
+        "verdict": msgspec.to_builtins(now.verdict.verdict) if now.verdict else None,
+    }
+
+
+def _by(session: Reading, submission: Submission, viewer: Viewer) -> str | None:
+    if submission.user_id == viewer.id:
+        return None
+    owner = session.get(User, submission.user_id)
+    return owner.username if owner else None
