@@ -92,6 +92,12 @@ def _scales(rng: np.random.Generator, shape: Shape, block: int) -> Values:
     return scale * rng.standard_normal(shape) + rng.permutation(rows).reshape(*shape[:-1], 1)
 
 
+def _apart(rng: np.random.Generator, shape: Shape, block: int) -> Values:
+    """Neighbouring rows lie 150 apart, so the maximum of one row is no use to another."""
+    rows = int(np.prod(shape[:-1]))
+    return rng.standard_normal(shape) - 150.0 * np.arange(rows).reshape(*shape[:-1], 1)
+
+
 DATA: dict[str, Data] = {
     data.name: data
     for data in (
@@ -108,6 +114,7 @@ DATA: dict[str, Data] = {
         Data("cliff", "a last quarter far below the rest", _cliff),
         Data("holes", "some entries −∞", _holes),
         Data("late", "a leading half of −∞", _late),
+        Data("apart", "rows far apart", _apart),
         Data("scales", "rows of different scale", _scales),
     )
 }

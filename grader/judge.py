@@ -1,0 +1,328 @@
+"""One case, judged: draw inputs, know the answer, have the learner's code called, compare. Runs no learner code.
+
+The judge owns the clock, the seed and the answers. What comes back from a runner has been checked by `wire` to be a
+message at all; here it must also be what the contract promises, element by element, and nothing is taken on trust.
+
+Reading order: `judge_case` → `_exchange` (one call) → `_examine` (one reply).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from grader import messages
+from grader.abilities import counts_traffic
+from grader.compare import Comparison, Feature, Tiling, compare
+from grader.drill import Drill
+from grader.kit import Ask, Case, Output, Placed, Reply, Values, decode, generator, tile_block
+from grader.pool import Failure
+from grader.rules import block_for, blocks_of, broken_rule, traffic
+from grader.suite import Answers, BrokenDrill
+from grader.verdict import CaseResult, Lane, Outcome, Traffic
+from grader.wire import Array, Call, Malformed, Other, Returned, to_numpy
+
+
+class Caller(Protocol):
+    """The part of a runner that the judge needs."""
+
+    def call(self, call: Call, seconds: float) -> Returned | Failure: ...
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What stays the same over all cases of one submission. `seed` is secret."""
+
+    drill: Drill
+    answers: Answers
+    lane: Lane
+    seed: bytes
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case's result, with what only our side may know of it."""
+
+    case: Case
+    result: CaseResult
+    features: tuple[Feature, ...] = ()
+    blocks: tuple[int, ...] = ()  # tile lengths that were launched
+    traffic: tuple[Traffic, ...] = ()
+    run: float = 0.0  # seconds in the learner's code
+    judge: float = 0.0  # seconds in ours
+    runner_lost: bool = False  # the runner can't be called again
+    problem: str = ""  # for operators, with `Outcome.GRADER_PROBLEM`
+
+    @property
+    def accepted(self) -> bool:
+        return self.result.outcome is Outcome.ACCEPTED
+
+
+@dataclass
+class _Call:
+    """How one call of a case went, filled in as it is examined."""
+
+    outcome: Outcome = Outcome.ACCEPTED
+    detail: str = ""
+    line: int | None = None
+    comparison: Comparison | None = None
+    error: float = 0.0
+    outputs: list[Values] = field(default_factory=list)
+    blocks: tuple[int, ...] = ()
+    traffic: tuple[Traffic, ...] = ()
+    run: float = 0.0
+    runner_lost: bool = False
+    problem: str = ""
+
+    def end(self, outcome: Outcome, detail: str) -> None:
+        self.outcome, self.detail = outcome, detail
+
+
+def judge_case(bench: Bench, case: Case, runner: Caller, seconds: float) -> Judged:
+    """Play `case` against the learner's code, which has `seconds` for it. Never raises for anything they do."""
+    started = time.perf_counter()
+    calls: list[_Call] = []
+    try:
+        _play(bench, case, runner, seconds, calls)
+    except (BrokenDrill, Malformed) as error:
+        calls.append(_problem(f"case {case.name!r}: {error}"))
+    except Exception as error:  # a suite or reference that fails is our fault, never the learner's
+        calls.append(_problem(f"case {case.name!r}: {type(error).__name__}: {error}"))
+    return _judged(bench, case, calls, time.perf_counter() - started)
+
+
+def _play(bench: Bench, case: Case, runner: Caller, seconds: float, calls: list[_Call]) -> None:
+    play = bench.answers.suite.play(case, generator(bench.seed, bench.drill.id, case.name))
+    left = seconds
+    ask = next(play)
+    while True:
+        call = _exchange(bench, ask, runner, left, len(calls))
+        calls.append(call)
+        left -= call.run
+        if call.outcome is not Outcome.ACCEPTED:
+            play.close()
+            return
+        try:
+            ask = play.send(Reply(tuple(call.outputs)))
+        except StopIteration:
+            return
+
+
+def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: int) -> _Call:
+    """One call: send the inputs, time it, examine what came back."""
+    expected = bench.answers.expected(ask)
+    order = Call(
+        id=number,
+        entry=ask.entry,
+        args=[_sent(argument) if isinstance(argument, Placed) else argument for argument in ask.args],
+        return_args=sorted({output.argument for output in ask.outputs if output.argument is not None}),
+    )
+    started = time.perf_counter()
+    reply = runner.call(order, seconds)
+    call = _Call(run=time.perf_counter() - started)
+    if isinstance(reply, Failure):
+        _failed(call, bench.drill, reply, seconds)
+    elif reply.id != number:
+        return _problem(f"the runner answered call {reply.id} instead of {number}")
+    else:
+        _examine(call, bench, ask, reply, expected)
+    return call
+
+
+def _sent(argument: Placed) -> Array:
+    return Array(
+        dtype=argument.dtype,
+        shape=argument.shape,
+        strides=argument.strides,
+        offset=argument.offset,
+        storage=argument.storage.tobytes(),
+    )
+
+
+OUTCOMES = {
+    "compile_error": Outcome.COMPILE_ERROR,
+    "missing_entry": Outcome.COMPILE_ERROR,
+    "raised": Outcome.RUNTIME_ERROR,
+    "died": Outcome.RUNTIME_ERROR,
+    "refused": Outcome.RUNTIME_ERROR,
+    "time_limit": Outcome.TIME_LIMIT,
+    "out_of_memory": Outcome.OUT_OF_MEMORY,
+    "output_limit": Outcome.OUTPUT_LIMIT,
+    "malformed": Outcome.GRADER_PROBLEM,
+}
+LOST = frozenset({"died", "time_limit", "out_of_memory", "output_limit", "malformed"})
+
+
+def explain(failure: Failure, drill: Drill, seconds: float) -> tuple[Outcome, str]:
+    """The outcome of a failure of the learner's code, and its words. A kind we do not know is a problem of ours."""
+    outcome = OUTCOMES.get(failure.kind, Outcome.GRADER_PROBLEM)
+    limits = drill.limits
+    words = {
+        "died": messages.died(failure.message),
+        "refused": messages.refused(failure.message),
+        "time_limit": messages.too_slow(seconds) if seconds >= limits.call_seconds else "",
+        "out_of_memory": messages.out_of_memory(limits.memory_mib),
+        "output_limit": messages.too_much_output(limits.output_kib),
+    }.get(failure.kind)
+    if words is None:
+        words = messages.raised(failure.message, failure.traceback)
+    return outcome, words or messages.no_time_left(limits.total_seconds)
+
+
+def _failed(call: _Call, drill: Drill, failure: Failure, seconds: float) -> None:
+    call.end(*explain(failure, drill, seconds))
+    call.line = failure.line
+    call.runner_lost = failure.kind in LOST or failure.kind not in OUTCOMES
+    if call.outcome is Outcome.GRADER_PROBLEM:
+        call.problem = f"{failure.kind}: {messages.plain(failure.message, 500)}"
+
+
+def _examine(call: _Call, bench: Bench, ask: Ask, reply: Returned, expected: tuple[Values, ...]) -> None:
+    """Types and shapes, then values, then what was changed, then the rules: the first that is wrong ends it."""
+    counted = counts_traffic(bench.lane)
+    call.blocks = blocks_of(reply.launches)
+    call.traffic = traffic(bench.drill, ask, reply) if counted else ()
+    arrays, complaint = _outputs(ask, reply)
+    if complaint:
+        return call.end(Outcome.WRONG_ANSWER, complaint)
+    call.outputs = arrays
+    inputs = tuple(argument.values for argument in ask.args if isinstance(argument, Placed))
+    for output, actual, wanted in zip(ask.outputs, arrays, expected, strict=True):
+        tiling = _tiling(output, call.blocks)
+        found = compare(output.name, actual, wanted, output.tolerance(wanted, inputs), tiling, inputs)
+        if not found.accepted:
+            call.comparison = found
+            wrong = found.mismatch.wrong if found.mismatch else 0
+            return call.end(Outcome.WRONG_ANSWER, messages.wrong_values(output.name, wrong, actual.size))
+        call.error = max(call.error, found.error or 0.0)
+    if complaint := _changed(bench.drill, ask, reply):
+        return call.end(Outcome.RULE_BROKEN, complaint)
+    if complaint := broken_rule(bench.drill, ask, reply, counted=counted):
+        return call.end(Outcome.RULE_BROKEN, complaint)
+    return None
+
+
+def _outputs(ask: Ask, reply: Returned) -> tuple[list[Values], str]:
+    """Each promised output as float64, or the first complaint about what came instead."""
+    results = [output for output in ask.outputs if output.argument is None]
+    values = reply.value if len(results) > 1 else [reply.value]
+    if len(results) > 1 and not (isinstance(values, list) and len(values) == len(results)):
+        return [], messages.wrong_count(ask.entry, len(values) if isinstance(values, list) else 1, len(results))
+    returned = iter(values if results else [])
+    arrays = []
+    for output in ask.outputs:
+        value = next(returned) if output.argument is None else reply.args.get(output.argument)
+        if not isinstance(value, Array):
+            return [], messages.not_an_array(ask.entry, _type_name(value))
+        if value.dtype != output.dtype:
+            return [], messages.wrong_dtype(output.name, value.dtype, output.dtype)
+        if value.shape != output.shape:
+            return [], messages.wrong_shape(output.name, value.shape, output.shape)
+        arrays.append(decode(to_numpy(value), value.dtype))
+    return arrays, ""
+
+
+def _type_name(value: object) -> str:
+    if isinstance(value, Other):
+        return f"a value of type {messages.plain(value.type_name, 80)}"
+    names = {type(None): "None", list: "a list or tuple", dict: "a dict", str: "a string"}
+    return names.get(type(value), f"a value of type {type(value).__name__}")
+
+
+def _tiling(output: Output, blocks: tuple[int, ...]) -> Tiling | None:
+    if output.tiled_axis is None:
+        return None
+    block = block_for(blocks, output.shape[output.tiled_axis])
+    return None if block is None else Tiling(output.tiled_axis, block)
+
+
+def _changed(drill: Drill, ask: Ask, reply: Returned) -> str:
+    """The complaint about the first array argument whose storage, guard bands included, is not as it was sent."""
+    if not drill.rules.inputs_unchanged:
+        return ""
+    written = {output.argument for output in ask.outputs}
+    arrays = [(i, argument) for i, argument in enumerate(ask.args) if isinstance(argument, Placed)]
+    if len(reply.args_digest) != len(arrays):
+        raise Malformed(f"{len(reply.args_digest)} digests for {len(arrays)} array arguments")
+    for (position, argument), digest in zip(arrays, reply.args_digest, strict=True):
+        if position in written:
+            intact = _guards_intact(argument, reply.args.get(position))
+        else:
+            intact = digest == hashlib.sha256(argument.storage.tobytes()).hexdigest()
+        if not intact:
+            return messages.inputs_changed(position)
+    return ""
+
+
+def _guards_intact(sent: Placed, back: Array | None) -> bool:
+    """An argument written in place may change inside its view only."""
+    if back is None or len(back.storage) != sent.storage.nbytes:
+        return False
+    outside = np.ones(sent.storage.shape, dtype=bool)
+    grid = np.indices(sent.shape).reshape(len(sent.shape), -1)
+    outside[sent.offset + np.asarray(sent.strides) @ grid] = False
+    width = sent.storage.itemsize
+    before = np.frombuffer(sent.storage.tobytes(), np.uint8).reshape(-1, width)[outside]
+    after = np.frombuffer(back.storage, np.uint8).reshape(-1, width)[outside]
+    return bool(np.array_equal(before, after))
+
+
+def _problem(text: str) -> _Call:
+    return _Call(outcome=Outcome.GRADER_PROBLEM, detail=messages.GRADER_PROBLEM, problem=text, runner_lost=True)
+
+
+def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) -> Judged:
+    """The calls of a case, put together; the last one decides."""
+    last = calls[-1]
+    suite = bench.answers.suite
+    run = sum(call.run for call in calls)
+    comparison = last.comparison
+    accepted = last.outcome is Outcome.ACCEPTED
+    result = CaseResult(
+        name=case.name,
+        visible=case.visible,
+        outcome=last.outcome,
+        shape=suite.shape_words(case),
+        data=suite.data_words(case),
+        dtype=case.dtype,
+        error=max(call.error for call in calls) if accepted else (comparison.error if comparison else None),
+        mismatch=comparison.mismatch if comparison else None,
+        map=comparison.map if comparison else None,
+        detail=last.detail,
+        line=last.line,
+        seconds=run,
+    )
+    return Judged(
+        case=case,
+        result=result,
+        features=comparison.features if comparison else (),
+        blocks=tuple(sorted({block for call in calls for block in call.blocks})),
+        traffic=tuple(moved for call in calls for moved in call.traffic),
+        run=run,
+        judge=max(0.0, seconds - run),
+        runner_lost=last.runner_lost,
+        problem=last.problem,
+    )
+
+
+def hidden(result: CaseResult, number: int) -> CaseResult:
+    """What may be said of a hidden case: that it exists, and how it ended. No shape, data, numbers, text or
+    time.
+    """
+    return CaseResult(name=messages.hidden_name(number), visible=False, outcome=result.outcome)
+
+
+def longest_tile(judged: Sequence[Judged], tiled: str | None) -> int | None:
+    """The block length that cut the longest tiled axis among these cases, from what was launched."""
+    if tiled is None:
+        return None
+    blocks = tuple({block for one in judged for block in one.blocks})
+    return tile_block(blocks, max((one.case.dims[tiled] for one in judged), default=0))
+
+
+__all__ = ["Bench", "Caller", "Judged", "explain", "hidden", "judge_case", "longest_tile", "replace"]

@@ -1,0 +1,201 @@
+"""Every sentence a learner reads about an outcome. Plain words, exact, and where it helps, what to do next.
+
+Two groups: what a case says (`detail`), and what a verdict says (`sentence`). Text that came from the learner's
+code passes through `plain` first.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from grader.verdict import CaseResult, Outcome
+
+LONGEST = 4000  # characters of the learner's own text that a verdict keeps
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    """`text` without control, formatting and surrogate characters, which can hide or reorder what a reader sees."""
+    kept = "".join(
+        c if c in "\n\t" or unicodedata.category(c)[0] != "C" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return kept if len(kept) <= longest else kept[:longest] + f"… ({len(kept) - longest} more characters)"
+
+
+# A case: what came back is not what the contract promises.
+
+
+def not_an_array(entry: str, got: str) -> str:
+    return f"{entry} returned {got}; the contract promises one tensor."
+
+
+def wrong_count(entry: str, got: int, promised: int) -> str:
+    return f"{entry} returned {count(got, 'value')}; the contract promises {promised}."
+
+
+def wrong_dtype(output: str, got: str, promised: str) -> str:
+    return f"The {output} has type {got}, it should be {promised}: the type of the input."
+
+
+def wrong_shape(output: str, got: Sequence[int], promised: Sequence[int]) -> str:
+    return f"The {output} has shape {shape(got)}, it should be {shape(promised)}."
+
+
+def wrong_values(output: str, wrong: int, total: int) -> str:
+    if wrong == total:
+        return f"All {total} elements of the {output} are outside the tolerance."
+    return f"{wrong} of {total} elements of the {output} are outside the tolerance."
+
+
+# A case: the values are right, but a rule is broken.
+
+
+def inputs_changed(position: int) -> str:
+    return (
+        f"Argument {position + 1} was changed, or memory beside it was written. Inputs must stay as they are; "
+        "check the mask and the address of every store."
+    )
+
+
+def no_kernel_ran(entry: str) -> str:
+    return f"{entry} returned without launching a Triton kernel. The result must be written by your own kernel."
+
+
+def not_written_by_kernel(share: float) -> str:
+    return (
+        f"Only {share:.0%} of the bytes returned were stored by your kernel; the rest came from elsewhere. "
+        "On the host, allocate and take views, nothing more."
+    )
+
+
+def computed_elsewhere(tensor: str) -> str:
+    return (
+        f"Your kernel read values from {tensor} that no kernel of yours had computed. "
+        "The work must be done in the kernel, not by library calls before it."
+    )
+
+
+def too_many_loads(tensor: str, got: int, allowed: int) -> str:
+    return f"An element of {tensor} was loaded {times(got)}; the contract allows {times(allowed)}."
+
+
+def too_many_stores(output: str, got: int, allowed: int) -> str:
+    return f"An element of the {output} was stored {times(got)}; the contract allows {times(allowed)}."
+
+
+# A case: the code did not get to a result.
+
+
+def raised(message: str, traceback: str) -> str:
+    return plain(traceback or message)
+
+
+def out_of_memory(mib: int) -> str:
+    return f"Your code asked for more memory than the {mib} MiB it may use."
+
+
+def too_slow(seconds: float) -> str:
+    return f"The call was still running after {seconds:g} s and was stopped."
+
+
+def no_time_left(seconds: float) -> str:
+    return f"All cases together may take {seconds:g} s, and that time was used up during this one."
+
+
+def too_much_output(kib: int) -> str:
+    return f"Your code printed more than {kib} KiB and was stopped."
+
+
+def died(message: str) -> str:
+    return (
+        "The process that ran your code ended without returning: a crash, usually an address far out of bounds, or an "
+        f"exit. {plain(message, 300)}"
+    ).strip()
+
+
+def refused(message: str) -> str:
+    return f"Your code did something that the sandbox does not allow. {plain(message, 300)}".strip()
+
+
+LOADING = "loading your file"
+GRADER_PROBLEM = "Something on our side went wrong while grading. No attempt is spent; send the same code again."
+
+
+# A verdict: one sentence.
+
+
+def sentence(outcome: Outcome, results: Sequence[CaseResult], expected: int, skipped: int) -> str:
+    """The one sentence of a verdict. `results` are as the learner will see them, in the order they ran."""
+    if outcome is Outcome.ACCEPTED:
+        return accepted(results, skipped)
+    if outcome is Outcome.GRADER_PROBLEM or not results:
+        return GRADER_PROBLEM
+    first = next(result for result in results if result.outcome is not Outcome.ACCEPTED)
+    if first.name == LOADING:
+        return _loading(outcome)
+    return _failed(outcome, first, results, expected)
+
+
+def accepted(results: Sequence[CaseResult], skipped: int) -> str:
+    visible = sum(result.visible for result in results)
+    text = f"Accepted: all {count(len(results), 'case')} passed, {visible} visible and {len(results) - visible} hidden."
+    if skipped:
+        text += f" {count(skipped, 'more case')} can only run in the GPU lane and {was(skipped)} not judged here."
+    return text
+
+
+def _loading(outcome: Outcome) -> str:
+    return {
+        Outcome.COMPILE_ERROR: "Your file could not be loaded, so no case ran.",
+        Outcome.RUNTIME_ERROR: "Your file raised an exception while it was loaded, so no case ran.",
+        Outcome.TIME_LIMIT: "Your file was still loading when its time ran out, so no case ran.",
+        Outcome.OUT_OF_MEMORY: "Your file used up the memory while it was loaded, so no case ran.",
+        Outcome.OUTPUT_LIMIT: "Your file printed too much while it was loaded, so no case ran.",
+    }.get(outcome, "Your file did something while it was loaded that is not allowed, so no case ran.")
+
+
+def _failed(outcome: Outcome, first: CaseResult, results: Sequence[CaseResult], expected: int) -> str:
+    """The sentence for a submission that failed at the case `first`."""
+    which = f"the case “{first.name}”" if first.visible else "a hidden case"
+    what = {
+        Outcome.WRONG_ANSWER: f"Wrong answer in {which}",
+        Outcome.RULE_BROKEN: f"The numbers are right, but a rule of the contract is broken in {which}",
+        Outcome.RUNTIME_ERROR: f"Your code raised an exception or crashed in {which}",
+        Outcome.COMPILE_ERROR: f"Your kernel did not compile in {which}",
+        Outcome.TIME_LIMIT: f"Out of time in {which}",
+        Outcome.OUT_OF_MEMORY: f"Out of memory in {which}",
+        Outcome.OUTPUT_LIMIT: f"Too much output in {which}",
+    }[outcome]
+    passed = sum(result.outcome is Outcome.ACCEPTED for result in results)
+    visible_passed = all(r.outcome is Outcome.ACCEPTED for r in results if r.visible)
+    ran = f"{passed} of {expected} cases passed"
+    if not first.visible and visible_passed:
+        ran += ", all visible ones among them"
+    return f"{what}; {ran}."
+
+
+def skipped_here(dtype: str) -> str:
+    return f"{dtype} runs in the GPU lane: Triton's interpreter on the CPU computes it wrongly."
+
+
+def hidden_name(number: int) -> str:
+    return f"hidden {number}"
+
+
+# Words.
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def was(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def shape(lengths: Sequence[int]) -> str:
+    return "(" + ", ".join(str(n) for n in lengths) + ("," if len(lengths) == 1 else "") + ")"
