@@ -12,6 +12,7 @@ import os
 from typing import Any, Final
 
 # Refused with EPERM: the caller sees an ordinary error, and its traceback names its line.
+# fmt: off
 DENIED: Final = (
     # other processes' memory and state
     "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp",
@@ -35,6 +36,7 @@ DENIED: Final = (
     # memory policy across nodes and processes
     "move_pages", "migrate_pages", "memfd_secret",
 )
+# fmt: on
 
 # Memory that no process need map is memory that no watch can see. CUDA's driver needs some of these.
 DENIED_ON_CPU: Final = (

@@ -1,0 +1,250 @@
+"""The untrusted side: runs beside the learner's code, one input at a time, and holds no answer.
+
+Started by `grader.sandbox` in a confined process. It imports the frameworks, says that it is ready, puts hard limits
+on itself, runs the learner's file, and then answers calls with raw bytes. Everything it sends may be forged by the
+code it runs; the judge's side knows that.
+
+Reading order: `main` → `Session` → `Session.load` → `Session.call`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import importlib
+import linecache
+import resource
+import socket
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from grader import blame, lanes, tensors, wire
+from grader.evidence import Recorder
+
+MODULE: Final = "submission"
+READ: Final = 1 << 20
+
+
+class Channel:
+    """Whole messages over the socket to the judge. Ends the process when the judge is gone."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._socket.set_inheritable(False)  # programs that the learner starts have no business with it
+        self._frames = wire.Frames(wire.MAX_ORDER)
+        self._waiting: list[bytes] = []
+
+    def send(self, answer: wire.Answer) -> None:
+        self._socket.sendall(wire.frame(answer))
+
+    def receive(self) -> wire.Order:
+        while not self._waiting:
+            data = self._socket.recv(READ)
+            if not data:
+                raise SystemExit(0)
+            self._waiting.extend(self._frames.feed(data))
+        return wire.decode_order(self._waiting.pop(0))
+
+
+def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> None:
+    """Serve one submission over the inherited socket."""
+    faulthandler.enable()  # a crash in native code names the learner's line on stderr
+    started = time.perf_counter()
+    channel = Channel(descriptor)
+    session = Session(framework, device, answer_bytes)
+    channel.send(wire.Ready(seconds=time.perf_counter() - started))
+    while True:
+        order = channel.receive()
+        match order:
+            case wire.Confine():
+                confine(order)
+                continue
+            case wire.Load():
+                answer = session.load(order)
+            case wire.Call():
+                answer = session.call(order)
+            case wire.Bye():
+                return
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):  # the learner may have closed or replaced it
+                stream.flush()
+        channel.send(answer)
+
+
+def confine(limits: wire.Confine) -> None:
+    """Put the limits on this process for good, counting from what it uses now."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files))
+    if limits.data_bytes:
+        most = limits.data_bytes + _status_bytes("VmData")
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    for kind, most in (
+        (resource.RLIMIT_FSIZE, limits.file_bytes),
+        (resource.RLIMIT_NPROC, limits.processes),
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+    ):
+        if most:
+            resource.setrlimit(kind, (most, most))
+
+
+class Session:
+    """The frameworks, the lane, and one learner's file."""
+
+    def __init__(self, framework: str, device: str, answer_bytes: int) -> None:
+        self._recorder = Recorder()
+        self._answer_bytes = answer_bytes
+        self._filename = ""
+        self._entries: dict[str, Callable[..., Any]] = {}
+        self._workshop = tensors.Workshop("numpy", "cpu")
+        self._preload(framework, device)
+
+    def _preload(self, framework: str, device: str) -> None:
+        self._traced = framework == "triton"
+        if framework != "numpy":
+            _prepare_torch(device)
+        lane: lanes.Lane = lanes.Plain()
+        if framework == "triton":
+            importlib.import_module("triton.language")
+            lane = lanes.StockInterpreter() if device == "cpu" else lanes.Device()
+        lane.install(self._recorder)
+
+    def load(self, order: wire.Load) -> wire.Answer:
+        """Run the file and find its entries."""
+        self._filename = order.filename
+        self._workshop = tensors.Workshop(order.framework, order.device)
+        if order.framework == "numpy":
+            _poison_numpy()
+        lines = order.source.splitlines(keepends=True)
+        linecache.cache[order.filename] = (len(order.source), None, lines, order.filename)
+        try:
+            code = compile(order.source, order.filename, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
+            return blame.uncompilable(error, order.filename)
+        module = types.ModuleType(MODULE)
+        module.__file__ = order.filename
+        sys.modules[MODULE] = module
+        try:
+            exec(code, module.__dict__)  # noqa: S102 - this is what the process is for
+        except BaseException as error:
+            return blame.failed(error, order.filename)
+        missing = [name for name in order.entries if not callable(module.__dict__.get(name))]
+        if missing:
+            return wire.Failed(kind="missing_entry", message=_missing(missing, module))
+        self._entries = {name: module.__dict__[name] for name in order.entries}
+        return wire.Loaded()
+
+    def call(self, order: wire.Call) -> wire.Answer:
+        """Call one entry with arguments made from bytes, and gather result and evidence."""
+        entry = self._entries.get(order.entry)
+        if entry is None:
+            return wire.Failed(kind="refused", message=f"There is no entry {order.entry}.")
+        given: list[tensors.Given] = []
+        arguments = [self._workshop.make(value, given) for value in order.args]
+        owners = [_owner(value, given) for value in arguments]
+        self._recorder.begin(
+            [made.place() if made and self._traced else None for made in owners],
+            [made.sent.storage for made in owners if made and self._traced],
+        )
+        before = _reset_peak()
+        try:
+            value = entry(*arguments)
+            self._workshop.synchronize()
+            return self._answer(order, value, given, owners, before)
+        except BaseException as error:
+            return blame.failed(error, self._filename)
+
+    def _answer(
+        self,
+        order: wire.Call,
+        value: Any,
+        given: list[tensors.Given],
+        owners: list[tensors.Given | None],
+        before: int,
+    ) -> wire.Answer:
+        peak = max(_status_bytes("VmHWM") - before, 0)
+        try:
+            taken, places = self._workshop.take(value, self._answer_bytes)
+        except tensors.TooLarge as error:
+            return wire.Failed(kind="refused", message=str(error))
+        launches, count, traffic = self._recorder.finish(places if self._traced else [])
+        return wire.Returned(
+            id=order.id,
+            value=taken,
+            args={number: made.array() for number in order.return_args if (made := owners[number]) is not None},
+            args_digest=[tensors.digest(made.content()) for made in given],
+            launches=launches,
+            launch_count=count,
+            traffic=traffic,
+            peak_bytes=peak,
+        )
+
+
+def _owner(argument: Any, given: list[tensors.Given]) -> tensors.Given | None:
+    """What we keep of an argument that is an array itself, not a list of them."""
+    return next((made for made in given if made.value is argument), None)
+
+
+def _missing(missing: list[str], module: types.ModuleType) -> str:
+    mine = [(n, thing) for n, thing in module.__dict__.items() if getattr(thing, "__module__", "") == MODULE]
+    found = [name for name, thing in mine if callable(thing)]
+    names = ", ".join(f"`{name}`" for name in missing)
+    has = ", ".join(f"`{name}`" for name in found[:20]) or "no function"
+    return f"The file does not define {names}. It defines {has}."[: blame.LONGEST_MESSAGE]
+
+
+def _prepare_torch(device: str) -> None:
+    """One thread, and memory that nobody has written holds NaN or the largest integer."""
+    torch: Any = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation.*")
+    if device != "cpu":
+        torch.cuda.set_device(device)
+        torch.empty(1, device=device)  # the context, off the critical path
+
+
+def _poison_numpy() -> None:
+    """`numpy.empty` and `empty_like` fill with NaN or the largest integer, so that forgotten elements show."""
+    for name in ("empty", "empty_like"):
+        plain = getattr(np, name)
+        if not hasattr(plain, "poisons"):
+            setattr(np, name, _poisoned(plain))
+
+
+def _poisoned(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def empty(*args: Any, **kwargs: Any) -> Any:
+        array = plain(*args, **kwargs)
+        if array.dtype.kind in "fc":
+            array.fill(np.nan)
+        elif array.dtype.kind in "iu":
+            array.fill(np.iinfo(array.dtype).max)
+        return array
+
+    empty.poisons = True  # type: ignore[attr-defined]
+    return empty
+
+
+def _reset_peak() -> int:
+    """Start counting peak memory anew; bytes resident now."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+    return _status_bytes("VmRSS")
+
+
+def _status_bytes(name: str) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        text = Path("/proc/self/status").read_text()
+        return int(text.split(f"{name}:", 1)[1].split(None, 1)[0]) * 1024
+    return 0
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))

@@ -1,0 +1,183 @@
+"""Warm one-shot runners: started with the frameworks imported and nobody's code in them, used once, thrown away.
+
+Importing PyTorch and Triton takes seconds; a pool does it before anybody waits. `take` hands out a runner, and a
+thread starts the next. All runners are children of that one thread, since the kernel kills them when the thread that
+started them ends: whatever becomes of this process, they go with it.
+
+Reading order: `Pool.take` → `Pool._keep_warm` → `Pool._start_one`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from grader import cgroups, sandbox
+from grader.runner import Failure, FailureKind, Limits, Runner
+from grader.sandbox import SandboxUnavailable
+from grader.verdict import Console, Lane
+
+__all__ = ["Console", "Failure", "FailureKind", "Limits", "Pool", "Runner", "SandboxUnavailable"]
+
+START_SECONDS: Final = 90.0  # importing PyTorch from a cold disk
+PAUSE_SECONDS: Final = 1.0  # after a start that failed
+BOOT: Final = (
+    "import sys; sys.path.insert(0, '/runner'); from grader.inside import main; "
+    "main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))"
+)
+NVIDIA: Final = ("nvidia[0-9]*", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset", "nvidia-caps/*")
+
+
+class Pool:
+    """`size` runners kept warm for one lane. Usable from several threads; survives whatever its runners do."""
+
+    def __init__(
+        self,
+        lane: Lane = Lane.CPU,
+        size: int = 1,
+        limits: Limits | None = None,
+        *,
+        framework: str = "triton",
+        gpu: int = 0,
+        hidden: tuple[Path, ...] = (),
+    ) -> None:
+        """`framework` (numpy, torch, triton) is imported beforehand; `hidden` are paths that no runner sees."""
+        self._gpu = lane is Lane.GPU
+        self._framework = framework
+        self._device = f"cuda:{gpu}" if self._gpu else "cpu"
+        self._size = size
+        self._limits = limits or Limits()
+        self._hidden = hidden
+        self._change = threading.Condition()
+        self._warm: deque[Runner] = deque()
+        self._out: set[Runner] = set()
+        self._starting: Runner | None = None
+        self._waiting = 0
+        self._trouble: SandboxUnavailable | None = None
+        self._closed = False
+        cgroups.sweep()
+        self._thread = threading.Thread(target=self._keep_warm, name="runners", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def take(self, limits: Limits | None = None, seconds: float = START_SECONDS) -> Runner:
+        """A warm runner, yours alone: close it when done. Waits for one if need be.
+
+        Raises `SandboxUnavailable`.
+        """
+        deadline = time.monotonic() + seconds
+        with self._change:
+            self._waiting += 1
+            self._change.notify_all()
+            try:
+                self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
+                if not self._warm:
+                    raise self._why_none(deadline)
+                runner = self._warm.popleft()
+                self._out.add(runner)
+            finally:
+                self._waiting -= 1
+            self._out = {runner for runner in self._out if not runner.closed}
+            self._change.notify_all()
+        runner.confine(limits or self._limits, gpu=self._gpu)
+        return runner
+
+    @property
+    def warm(self) -> int:
+        """How many runners are ready now."""
+        return len(self._warm)
+
+    def close(self) -> None:
+        """End all runners, those that were handed out too, and leave no process, group or file."""
+        with self._change:
+            self._closed = True
+            runners = [*self._warm, *self._out]
+            if self._starting is not None:
+                self._starting.abort()
+            self._warm.clear()
+            self._change.notify_all()
+        for runner in runners:
+            runner.abort()
+        self._thread.join()
+        for runner in runners:
+            runner.close()
+
+    def _why_none(self, deadline: float) -> Exception:
+        if self._trouble is not None:
+            return self._trouble
+        if self._closed:
+            return SandboxUnavailable("The pool is closed.", "Make a new one.")
+        waited = f"No runner became ready in time ({time.monotonic() - deadline:+.0f} s past it)."
+        return SandboxUnavailable(waited, "Give the machine more time or fewer workers.")
+
+    def _keep_warm(self) -> None:
+        """The one thread that starts runners: keeps `size` of them warm, and one for everybody who waits."""
+        for number in itertools.count():
+            with self._change:
+                self._change.wait_for(lambda: self._closed or len(self._warm) < max(self._size, self._waiting))
+                if self._closed:
+                    return
+            try:
+                runner = self._start_one(number)
+            except SandboxUnavailable as trouble:
+                self._report(trouble)
+            except Exception as error:  # the thread must outlive everything: without it nobody is served
+                self._report(sandbox.explain(repr(error)))
+            else:
+                self._offer(runner)
+
+    def _offer(self, runner: Runner) -> None:
+        with self._change:
+            self._trouble = None
+            if not self._closed:
+                self._warm.append(runner)
+                self._change.notify_all()
+                return
+        runner.close()
+
+    def _report(self, trouble: SandboxUnavailable) -> None:
+        with self._change:
+            self._trouble = trouble
+            self._change.notify_all()
+            self._change.wait_for(lambda: self._closed, PAUSE_SECONDS)
+            # Whoever comes later tries again, rather than hear of an old trouble.
+            self._trouble = None
+
+    def _start_one(self, number: int) -> Runner:
+        limits = self._limits
+        arguments = ("{channel}", self._framework, self._device, str(limits.answer_bytes))
+        spec = sandbox.Spec(
+            command=("-I", "-B", "-X", "utf8", "-c", BOOT, *arguments),
+            memory_bytes=max(limits.memory_bytes, 1 << 30),
+            files_bytes=limits.files_bytes,
+            processes=max(limits.processes, 64),
+            environment={} if self._gpu else {"TRITON_INTERPRET": "1"},
+            devices=_nvidia_devices() if self._gpu else (),
+            hidden=self._hidden,
+        )
+        runner = Runner(sandbox.start(spec), limits)
+        with self._change:
+            self._starting = runner
+            if self._closed:
+                runner.abort()
+        ready = runner.await_ready(START_SECONDS)
+        with self._change:
+            self._starting = None
+        if isinstance(ready, Failure):
+            said = runner.close().text.strip()[-1500:]
+            raise sandbox.explain(f"{ready.message} {said}".strip())
+        return runner
+
+
+def _nvidia_devices() -> tuple[str, ...]:
+    return tuple(sorted(str(path) for pattern in NVIDIA for path in Path("/dev").glob(pattern)))

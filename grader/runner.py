@@ -1,0 +1,386 @@
+"""The judge's end of one runner: orders out, answers in, and a reason whenever there is no answer.
+
+Nothing here trusts the other end. Every wait has a deadline of the judge's clock; every frame is bounded and checked;
+what the learner prints is drained as it comes, so that it blocks nobody, and kept only up to a cap.
+
+Reading order: `Limits` → `Failure` → `Runner.load`, `Runner.call`, `Runner.close` → `Runner._exchange`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import signal
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Final, Protocol
+
+from grader import wire
+from grader.verdict import Console
+
+CHUNK: Final = 1 << 18
+WATCH_SECONDS: Final = 0.05  # how often memory is looked at where no cgroup limits it
+LAST_WORDS_SECONDS: Final = 1.0  # for a process whose channel closed to end by itself
+
+
+class FailureKind(StrEnum):
+    """Why there is no answer."""
+
+    COMPILE_ERROR = "compile_error"
+    MISSING_ENTRY = "missing_entry"
+    RAISED = "raised"
+    TIME_LIMIT = "time_limit"
+    OUT_OF_MEMORY = "out_of_memory"
+    OUTPUT_LIMIT = "output_limit"
+    DIED = "died"
+    MALFORMED = "malformed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use, all processes of it together."""
+
+    memory_bytes: int = 2 << 30
+    files_bytes: int = 64 << 20  # in /tmp and /dev/shm
+    processes: int = 64
+    load_seconds: float = 20.0
+    total_seconds: float = 120.0
+    console_bytes: int = 64 << 10  # kept of what is printed
+    printed_bytes: int = 16 << 20  # printed before the run is stopped
+    answer_bytes: int = 128 << 20
+
+
+@dataclass(frozen=True)
+class Failure:
+    """No answer, and why. The text is for learners; it came through the learner's process and proves nothing."""
+
+    kind: FailureKind
+    message: str
+    traceback: str = ""
+    line: int | None = None
+
+
+class Process(Protocol):
+    """What a runner needs of a confined process; `grader.sandbox.Box` is one."""
+
+    @property
+    def descriptors(self) -> tuple[int, int, int]:
+        """Channel, stdout, stderr."""
+
+    def kill(self) -> None: ...
+    def close(self) -> int: ...
+    def limit(self, memory_bytes: int, processes: int) -> bool: ...
+    def killed_for_memory(self) -> bool: ...
+    def resident(self) -> int: ...
+    def wait(self, seconds: float) -> int | None: ...
+
+
+class _NoAnswer(Exception):
+    """Carries a failure out of the exchange."""
+
+    def __init__(self, kind: FailureKind, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.failure = Failure(kind, message, "", line)
+
+
+class Runner:
+    """One warm process for one submission. Not for several threads at once, except for `abort`."""
+
+    def __init__(self, box: Process, limits: Limits) -> None:
+        self._box = box
+        self._limits = limits
+        self._frames = wire.Frames(limits.answer_bytes + (1 << 20))
+        self._console = _Console(limits)
+        self._failure: Failure | None = None
+        self._closed = False
+        self._spent = 0.0
+        self._watched = False
+        self.seconds = 0.0  # of the judge's clock that the last exchange took
+        channel, *streams = box.descriptors
+        self._channel = channel
+        self._selector = selectors.DefaultSelector()
+        for descriptor in (channel, *streams):
+            os.set_blocking(descriptor, False)
+            self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    @property
+    def usable(self) -> bool:
+        """Whether another call can be made: the process lives and has behaved."""
+        return self._failure is None and not self._closed
+
+    def await_ready(self, seconds: float) -> wire.Ready | Failure:
+        """Wait until the frameworks are imported. For the pool."""
+        answer = self._ask(None, seconds)
+        return answer if isinstance(answer, wire.Ready | Failure) else self._wrong("was not ready first")
+
+    def confine(self, limits: Limits, *, gpu: bool = False) -> None:
+        """Set the limits of this submission, before its code is there. For the pool."""
+        self._limits = limits
+        self._console = _Console(limits)
+        self._frames = wire.Frames(limits.answer_bytes + (1 << 20))
+        self._watched = not self._box.limit(limits.memory_bytes, limits.processes)
+        order = wire.Confine(
+            data_bytes=0 if gpu else limits.memory_bytes,  # a driver reserves address space by the hundred GB
+            file_bytes=limits.files_bytes,
+            processes=limits.processes,
+            cpu_seconds=int(limits.total_seconds) * 4 + 5,  # of all threads; the wall clock comes first
+            open_files=1024 if gpu else 256,
+        )
+        with contextlib.suppress(OSError):  # a process that is gone says so at the first question
+            os.write(self._channel, wire.frame(order))
+
+    def load(self, order: wire.Load) -> wire.Loaded | Failure:
+        """Run the learner's file. The runner is of no use after a failure."""
+        answer = self._ask(order, self._limits.load_seconds)
+        if isinstance(answer, wire.Failed):
+            self._failure = _learner_failure(answer)
+            return self._failure
+        if isinstance(answer, wire.Loaded | Failure):
+            return answer
+        return self._wrong("answered a file with something else")
+
+    def call(self, order: wire.Call, seconds: float) -> wire.Returned | Failure:
+        """Call one entry, within `seconds`. After an exception in the learner's code another call may be made."""
+        answer = self._ask(order, seconds)
+        if isinstance(answer, wire.Failed):
+            return _learner_failure(answer)
+        if isinstance(answer, Failure):
+            return answer
+        if not isinstance(answer, wire.Returned):
+            return self._wrong("answered a call with something else")
+        problem = _misfit(order, answer)
+        return self._wrong(problem) if problem else answer
+
+    def abort(self) -> None:
+        """End the process from another thread; whoever waits for it gets a `died` failure."""
+        self._box.kill()
+
+    def close(self) -> Console:
+        """End everything the submission started, leave nothing behind, and hand over what it printed."""
+        if not self._closed:
+            self._closed = True
+            self._box.kill()
+            with contextlib.suppress(OSError):
+                self._drain(0.0)
+            self._selector.close()
+            self._box.close()
+        return self._console.result()
+
+    def _ask(self, order: wire.Order | None, seconds: float) -> wire.Answer | Failure:
+        if self._closed:
+            return Failure(FailureKind.REFUSED, "The runner is closed.")
+        if self._failure is not None:
+            return self._failure
+        allowed = min(seconds, self._limits.total_seconds - self._spent)
+        started = time.monotonic()
+        try:
+            return self._exchange(self._pack(order), started + allowed)
+        except _NoAnswer as none:
+            self._failure = none.failure
+            self._box.kill()
+            return none.failure
+        finally:
+            self.seconds = time.monotonic() - started
+            if order is not None:
+                self._spent += self.seconds
+
+    def _pack(self, order: wire.Order | None) -> memoryview:
+        if order is None:
+            return memoryview(b"")
+        try:
+            return memoryview(wire.frame(order))
+        except UnicodeEncodeError:
+            raise _NoAnswer(FailureKind.COMPILE_ERROR, "The file is not text: it has half a surrogate pair.") from None
+
+    def _exchange(self, out: memoryview, deadline: float) -> wire.Answer:
+        """Send, then wait for one message, draining what is printed. Raises `_NoAnswer`."""
+        if out:
+            self._refuse_unasked()
+        channel_events = selectors.EVENT_READ | (selectors.EVENT_WRITE if out else 0)
+        self._selector.modify(self._channel, channel_events)
+        look = time.monotonic() + WATCH_SECONDS
+        while True:
+            now = time.monotonic()
+            if now >= deadline:
+                raise _NoAnswer(FailureKind.TIME_LIMIT, "It did not finish in time.")
+            if self._watched and now >= look:
+                self._watch_memory()
+                look = now + WATCH_SECONDS
+            wait = min(deadline, look) - now if self._watched else deadline - now
+            for key, events in self._selector.select(max(wait, 0.0)):
+                if key.fd != self._channel:
+                    self._hear(key.fd)
+                    continue
+                if events & selectors.EVENT_WRITE:
+                    out = self._send(out)
+                if events & selectors.EVENT_READ and (payload := self._receive()) is not None:
+                    return self._decode(payload)
+
+    def _send(self, out: memoryview) -> memoryview:
+        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+            out = out[os.write(self._channel, out[: 1 << 20]) :]
+        if not out:
+            self._selector.modify(self._channel, selectors.EVENT_READ)
+        return out
+
+    def _receive(self) -> bytes | None:
+        try:
+            data = os.read(self._channel, CHUNK)
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            raise self._last_words()
+        try:
+            payloads = list(self._frames.feed(data))
+        except wire.Malformed as error:
+            raise _NoAnswer(FailureKind.MALFORMED, f"The process sent {error}.") from None
+        if len(payloads) > 1 or (payloads and not self._frames.empty):
+            raise _NoAnswer(FailureKind.MALFORMED, "The process sent more than it was asked for.")
+        return payloads[0] if payloads else None
+
+    def _decode(self, payload: bytes) -> wire.Answer:
+        try:
+            return wire.decode_answer(payload)
+        except wire.Malformed as error:
+            raise _NoAnswer(FailureKind.MALFORMED, f"The process sent {error}.") from None
+
+    def _refuse_unasked(self) -> None:
+        """Nothing may lie in the channel when a question is asked: it would be an answer from before."""
+        with contextlib.suppress(BlockingIOError, ConnectionResetError):
+            data = os.read(self._channel, CHUNK)
+            if not data:
+                raise self._last_words()
+            raise _NoAnswer(FailureKind.MALFORMED, "The process sent a message that nobody had asked for.")
+
+    def _hear(self, descriptor: int) -> None:
+        try:
+            data = os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            self._selector.unregister(descriptor)
+        self._console.add(data)
+        if self._console.over:
+            message = f"It printed more than {self._limits.printed_bytes >> 20} MiB."
+            raise _NoAnswer(FailureKind.OUTPUT_LIMIT, message)
+
+    def _watch_memory(self) -> None:
+        if self._box.resident() > self._limits.memory_bytes:
+            raise _NoAnswer(FailureKind.OUT_OF_MEMORY, _memory_text(self._limits))
+
+    def _last_words(self) -> _NoAnswer:
+        """Why the channel closed: the process ended, or closed it and lives on."""
+        status = self._box.wait(LAST_WORDS_SECONDS)
+        try:
+            self._drain(0.05)
+        except _NoAnswer as none:
+            return none
+        if self._box.killed_for_memory():
+            return _NoAnswer(FailureKind.OUT_OF_MEMORY, _memory_text(self._limits))
+        if status is None:
+            return _NoAnswer(FailureKind.MALFORMED, "The process closed its channel to the judge.")
+        if status == 128 + signal.SIGXCPU:
+            return _NoAnswer(FailureKind.TIME_LIMIT, "It used more processor time than allowed.")
+        return _NoAnswer(FailureKind.DIED, _status_text(status), _crash_line(self._console.result().text))
+
+    def _drain(self, seconds: float) -> None:
+        """Read what is still in the pipes of stdout and stderr."""
+        deadline = time.monotonic() + seconds
+        while True:
+            keys = [key for key, _ in self._selector.select(max(deadline - time.monotonic(), 0.0))]
+            streams = [key.fd for key in keys if key.fd != self._channel]
+            if not streams:
+                return
+            for descriptor in streams:
+                self._hear(descriptor)
+
+    def _wrong(self, what: str) -> Failure:
+        self._failure = Failure(FailureKind.MALFORMED, f"The process {what}.")
+        self._box.kill()
+        return self._failure
+
+
+class _Console:
+    """What was printed, both streams in order of arrival, up to a cap; the rest is counted."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._kept = bytearray()
+        self._total = 0
+        self._limits = limits
+
+    def add(self, data: bytes) -> None:
+        self._total += len(data)
+        self._kept += data[: self._limits.console_bytes - len(self._kept)]
+
+    @property
+    def over(self) -> bool:
+        return self._total > self._limits.printed_bytes
+
+    def result(self) -> Console:
+        return Console(text=clean(self._kept.decode("utf-8", "replace")), dropped=self._total - len(self._kept))
+
+
+def clean(text: str) -> str:
+    """Without control characters (line ends and tabs apart), which databases, terminals and pages may choke on."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def _learner_failure(answer: wire.Failed) -> Failure:
+    line = answer.line if answer.line is not None and 0 < answer.line < 1 << 31 else None
+    return Failure(FailureKind(answer.kind), clean(answer.message[:4000]), clean(answer.traceback[:8000]), line)
+
+
+def _misfit(order: wire.Call, answer: wire.Returned) -> str:
+    """What in the answer does not fit the call; empty if all does."""
+    if answer.id != order.id:
+        return "answered another call"
+    wanted = {number for number in order.return_args if isinstance(order.args[number], wire.Array)}
+    if set(answer.args) != wanted:
+        return "did not give back the arguments asked for"
+    for number in wanted:
+        sent, got = order.args[number], answer.args[number]
+        if (sent.dtype, sent.shape, sent.strides, sent.offset) != (got.dtype, got.shape, got.strides, got.offset):
+            return "gave back an argument of another layout"
+        if len(sent.storage) != len(got.storage):
+            return "gave back an argument of another size"
+    if len(answer.args_digest) != sum(1 for value in order.args for _ in wire.arrays_in(value)):
+        return "did not digest its arguments"
+    return ""
+
+
+def _memory_text(limits: Limits) -> str:
+    return f"It needed more than the {limits.memory_bytes / (1 << 30):.3g} GiB of memory allowed."
+
+
+def _status_text(status: int) -> str:
+    number = status - 128
+    if status > 128 and number in {s.value for s in signal.Signals}:
+        name = signal.Signals(number).name
+        reason = {"SIGSEGV": "memory outside every tensor was touched", "SIGBUS": "a bad address was touched"}
+        return f"The process was ended by {name}" + (f": {reason[name]}." if name in reason else ".")
+    return f"The process ended by itself with status {status} before it answered."
+
+
+def _crash_line(text: str) -> int | None:
+    """The learner's line from the last crash report in what was printed."""
+    report = text.rfind("Fatal Python error")
+    found = re.search(r'File "submission\.py", line (\d{1,7})', text[report:]) if report >= 0 else None
+    return int(found.group(1)) if found else None
