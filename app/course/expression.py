@@ -142,8 +142,7 @@ def _modulo(left: Quantity, right: Quantity) -> Quantity:
 
 def _power(left: Quantity, right: Quantity) -> Quantity:
     exponent = right.value
-    whole_number = isinstance(exponent, Fraction) and exponent.denominator == 1
-    if right.powers != PURE or not whole_number or abs(exponent) > MAX_POWER:
+    if right.powers != PURE or float(exponent) != int(exponent) or abs(float(exponent)) > MAX_POWER:
         raise ExpressionError(f"an exponent is a whole number of at most {MAX_POWER}")
     whole = int(exponent)
     return Quantity(left.value**whole, tuple(power * whole for power in left.powers))

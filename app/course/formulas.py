@@ -57,7 +57,7 @@ def _katex(tex: str, display: bool, output: str) -> str:
     except (quickjs.JSException, quickjs.StackOverflow) as error:
         raise FormulaError("the formula is too deep") from error
     if "error" in answer:
-        raise FormulaError(str(answer["error"]).removeprefix("KaTeX parse error: "))
+        raise FormulaError(" ".join(str(answer["error"]).removeprefix("KaTeX parse error: ").split()))
     html: str = answer["html"]
     return html
 

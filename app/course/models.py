@@ -42,8 +42,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A primary source: what it is, where it is, and what to read in it."""
+    """A primary source: what it is, where it is, and what to read in it. Cited as `#source-{id}`."""
 
+    id: str
     authors: str
     title: str
     year: int
@@ -94,6 +95,7 @@ class Item:
     summary: str  # one plain sentence for lists and for the page's description
     requires: tuple[Link, ...]
     drills: tuple[str, ...]
+    sources: tuple[Source, ...]
     draft: bool
     text: str
     path: str  # the file it came from, relative to the content folder
@@ -106,7 +108,6 @@ class Card(Item):
     front: Markup
     sections: tuple[Section, ...]
     prompts: tuple[Prompt, ...]
-    sources: tuple[Source, ...]
 
     @property
     def link(self) -> Link:
@@ -137,7 +138,6 @@ class Track(Item):
     sections: tuple[Section, ...]
     steps: tuple[Link, ...]
     prompts: tuple[Prompt, ...]
-    sources: tuple[Source, ...]
     rubric: tuple[Criterion, ...]  # how a person scores the capstone
 
     @property
@@ -174,8 +174,14 @@ class DrillRef:
 
     id: str
     title: str
-    level: Level
+    summary: str
     kind: str
+    level: Level
+    topic: str
+    minutes: int
+    tags: tuple[str, ...]
+    cards: tuple[str, ...]
+    questions: tuple[str, ...]
 
     @property
     def link(self) -> Link:

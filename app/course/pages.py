@@ -34,8 +34,7 @@ class State(StrEnum):
 class ItemLink:
     """A line in a list: enough to say what waits behind the address and where the reader stands with it.
 
-    `minutes` is 0 for drills: how long one takes is not a fact of the course. `opens_with` says what opens a locked
-    item, in one plain sentence, and is empty otherwise.
+    `opens_with` says what opens a locked item, in one plain sentence, and is empty otherwise.
     """
 
     kind: Kind
@@ -82,6 +81,7 @@ class TopicPage:
     total: int
     up_next: ItemLink | None
     topics: tuple[TopicName, ...]  # all, in course order
+    stylesheets: tuple[str, ...]  # what its formulas need; print each in the head
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,7 @@ class CardPage:
     questions: tuple[ItemLink, ...]  # that build on this card
     related: tuple[ItemLink, ...]
     up_next: ItemLink | None
+    stylesheets: tuple[str, ...]  # what its formulas need; print each in the head
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +149,12 @@ class QuestionPage:
     teaser: Markup
     answer: Answer | None
     opens_with: str
+    sources: tuple[Source, ...]
     concepts: tuple[ItemLink, ...]  # ranked by overlap
     drills: tuple[ItemLink, ...]
     related: tuple[ItemLink, ...]
     up_next: ItemLink | None
+    stylesheets: tuple[str, ...]  # what its formulas need; print each in the head
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +179,10 @@ class TrackPage:
     rubric: tuple[Criterion, ...]
     points: int
     up_next: ItemLink | None
+    stylesheets: tuple[str, ...]  # what its formulas need; print each in the head
 
 
 @dataclass(frozen=True, slots=True)
 class GlossaryPage:
     terms: tuple[Term, ...]  # by name
+    stylesheets: tuple[str, ...]  # what its formulas need; print each in the head

@@ -53,7 +53,6 @@ class ItemMeta(Strict):
     tags: Annotated[list[Id], Field(min_length=1, max_length=8)]
     summary: Text
     requires: list[Id] = []  # cards to know first
-    drills: list[Id] = []
     aliases: list[Id] = []  # ids this item had before; their addresses redirect
     draft: bool = False
     sources: list[SourceMeta] = []

@@ -6,6 +6,7 @@ nothing that is already in use.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -25,7 +26,13 @@ class Snapshot:
     drills: Mapping[str, DrillRef]
     aliases: Mapping[Link, Link]
     policy: Policy
+    math_css: str  # one rule per declaration that the formulas need
     digest: str
+
+    @property
+    def math_digest(self) -> str:
+        """Names the stylesheet by its content."""
+        return hashlib.sha256(self.math_css.encode()).hexdigest()[:12]
 
     def item(self, link: Link) -> Item | None:
         """The card, question or track behind a link; None for drills and for what does not exist."""

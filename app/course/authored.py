@@ -1,0 +1,194 @@
+"""Authored Markdown to HTML. `Author.sections` renders a body, `Author.inline` one line of front matter.
+
+Containers: `::: figure name` and `::: listing name` (what they hold is the caption), `::: note`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from app.course.inline import signs_plugin
+from app.course.listings import table_html
+from app.course.models import Section
+from app.course.render import base_parser, highlight_code
+from app.course.resolve import collect_worked, resolve
+from app.course.scope import Page
+from app.course.worked import worked_html
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    parser = base_parser(html=False)
+    dollarmath_plugin(parser, allow_space=False, allow_digits=False, allow_labels=False, allow_blank_lines=False)
+    for name in ("figure", "listing", "note"):
+        parser.use(container_plugin, name)
+    signs_plugin(parser)
+    parser.core.ruler.after("block", "worked", collect_worked)
+    parser.core.ruler.push("resolve", resolve)
+    for name, rule in RULES.items():
+        parser.add_render_rule(name, rule)
+    return parser
+
+
+def render_sections(text: str, line: int, page: Page) -> tuple[list[Section], dict[str, int], dict[str, str]]:
+    """A body cut at its ## headings. The first section has no title.
+
+    Also returns, by section id, the line of each heading and the plain text of each section.
+    """
+    page.first_line = line
+    parser = _parser()
+    env: dict[str, Any] = {"page": page}
+    tokens = parser.parse(text, env)
+    sections: list[Section] = []
+    lines: dict[str, int] = {}
+    words: dict[str, str] = {}
+    for heading, body in _cut(tokens):
+        name, title = "", Markup("")
+        if heading is not None:
+            name = heading[0].meta["id"]
+            title = parser.renderer.render([heading[1]], parser.options, env)
+            lines[name] = line + (heading[0].map or [0])[0]
+        html = parser.renderer.render(body, parser.options, env)
+        sections.append(Section(name, _plain_title(title), Markup(html)))  # noqa: S704
+        words[name] = _words(body)
+    page.words.clear()
+    return sections, lines, words
+
+
+def render_blocks(text: str, line: int, page: Page) -> Markup:
+    """A text without sections."""
+    page.first_line = line
+    return Markup(_parser().render(text, {"page": page}))  # noqa: S704 - raw HTML is off
+
+
+def render_line(text: str, line: int, page: Page) -> Markup:
+    """One paragraph's content without the paragraph: for front matter."""
+    page.first_line = line
+    return Markup(_parser().renderInline(text, {"page": page}))  # noqa: S704 - raw HTML is off
+
+
+def _cut(tokens: Sequence[Token]) -> list[tuple[tuple[Token, Token] | None, list[Token]]]:
+    parts: list[tuple[tuple[Token, Token] | None, list[Token]]] = [(None, [])]
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        if token.type == "heading_open" and token.tag == "h2" and token.level == 0:
+            parts.append(((token, tokens[index + 1]), []))
+            index += 3
+            continue
+        parts[-1][1].append(token)
+        index += 1
+    return parts
+
+
+def _plain_title(html: str) -> str:
+    return str(Markup(html).striptags())  # noqa: S704 - made by the renderer
+
+
+def _words(tokens: Sequence[Token]) -> str:
+    words: list[str] = []
+    for token in tokens:
+        for child in token.children or []:
+            words.append(child.meta.get("text", "") if child.type == "number" else child.content or " ")
+        words.append(" ")
+    return re.sub(r"\s+", " ", "".join(words)).strip()
+
+
+# --- print rules: (renderer, tokens, index, options, env) → HTML ---
+
+
+def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    words = token.info.split()
+    if words[:1] != ["worked"]:
+        return highlight_code(token.content, words[0] if words else "text")
+    block = env["page"].worked.get(words[1] if len(words) == 2 else "")
+    return "" if block is None else str(worked_html(block))
+
+
+def _math_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f'<span class="math">{tokens[index].meta["html"]}</span>'
+
+
+def _math_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f'<div class="math-block">{tokens[index].meta["html"]}</div>\n'
+
+
+def _number(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    return str(Markup('<span class="num" data-ref="{}">{}</span>').format(token.content, token.meta["text"]))
+
+
+def _citation(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    if "number" not in token.meta:
+        return str(Markup("[@{}]").format(token.content))
+    return str(
+        Markup('<a class="cite" href="#source-{}" aria-label="Source {}">[{}]</a>').format(
+            token.content, token.meta["number"], token.meta["number"]
+        )
+    )
+
+
+def _heading(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return str(Markup('<{} id="{}">').format(tokens[index].tag, tokens[index].meta["id"]))
+
+
+def _table_open(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return '<div class="table-scroll" tabindex="0"><table class="plain">\n'
+
+
+def _table_close(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return "</table></div>\n"
+
+
+def _figure(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    if token.nesting == -1:
+        return "</figcaption></figure>\n"
+    name = token.meta["name"]
+    figure = env["page"].scope.figures.get(name)
+    html = "" if figure is None else figure.html
+    return str(Markup('<figure class="figure" id="fig-{}">{}<figcaption>').format(name, html))
+
+
+def _listing(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    if token.nesting == -1:
+        return "</figcaption></figure>\n"
+    name = token.meta["name"]
+    listing = env["page"].scope.listings.get(name)
+    html = "" if listing is None else table_html(listing)
+    return str(Markup('<figure class="listing" id="listing-{}">{}<figcaption>').format(name, html))
+
+
+def _note(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return "</aside>\n" if tokens[index].nesting == -1 else '<aside class="note">\n'
+
+
+RULES = {
+    "fence": _fence,
+    "code_block": _fence,
+    "math_inline": _math_inline,
+    "math_block": _math_block,
+    "number": _number,
+    "citation": _citation,
+    "heading_open": _heading,
+    "table_open": _table_open,
+    "table_close": _table_close,
+    "container_figure_open": _figure,
+    "container_figure_close": _figure,
+    "container_listing_open": _listing,
+    "container_listing_close": _listing,
+    "container_note_open": _note,
+    "container_note_close": _note,
+}

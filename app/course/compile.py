@@ -1,0 +1,148 @@
+"""A content folder to a snapshot, or to every reason why not.
+
+Reading order: `compile_course` → `read_folder` (files) → `_scope` (what has an address) → `items` (HTML) →
+`lint` (what only shows when everything is known) → `_snapshot`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from app.course.authored import render_line, render_sections
+from app.course.course_file import FILE, policy_of
+from app.course.folder import GLOSSARY, Folder, read_folder
+from app.course.formulas import Stylesheet
+from app.course.items import build_card, build_question, build_track
+from app.course.lint import Course, lint
+from app.course.models import DrillRef, Item, Kind, Link, Term, Topic
+from app.course.problems import Problem
+from app.course.schema import CourseMeta
+from app.course.scope import Page, Scope
+from app.course.snapshot import Snapshot
+
+I = TypeVar("I", bound=Item)  # noqa: E741 - the item's type
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`snapshot` is None when there is any problem: a course is published whole or not at all."""
+
+    snapshot: Snapshot | None
+    problems: tuple[Problem, ...]
+
+
+def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
+    """Compile the folder `root`. Never raises for what an author wrote; `problems` are sorted by file and line."""
+    folder = read_folder(root)
+    scope = _scope(folder, drills)
+    styles = Stylesheet()
+
+    def page(file: str) -> Page:
+        return Page(file, scope, styles)
+
+    cards = [build_card(each, page(each.document.file), drills.values()) for each in folder.cards]
+    questions = [build_question(each, page(each.document.file), drills.values()) for each in folder.questions]
+    tracks = [build_track(each, page(each.document.file)) for each in folder.tracks]
+    glossary, front = page(GLOSSARY), page(FILE)
+    terms = _terms(folder.glossary, glossary)
+    pages = [*(built.page for built in cards), *(built.page for built in questions)]
+    pages += [*(built.page for built in tracks), glossary, front]
+    topics = () if folder.course is None else _topics(folder.course, folder, front)
+    problems = [*folder.problems, *(problem for each in pages for problem in each.problems)]
+    if folder.course is None:
+        return Compiled(None, tuple(sorted(set(problems))))
+    by_file = {each.file: each for each in pages}
+    problems += lint(Course(folder.course, folder, scope, drills, cards, questions, tracks, by_file))
+    if problems:
+        return Compiled(None, tuple(sorted(set(problems))))
+    snapshot = Snapshot(
+        title=folder.course.title,
+        topics=MappingProxyType({topic.id: topic for topic in topics}),
+        cards=_shelved([built.item for built in cards], [topic.cards for topic in topics]),
+        questions=_shelved([built.item for built in questions], [topic.questions for topic in topics]),
+        tracks=_shelved([built.item for built in tracks], [topic.tracks for topic in topics]),
+        terms=MappingProxyType({term.id: term for term in terms}),
+        drills=MappingProxyType(dict(drills)),
+        aliases=MappingProxyType(_aliases(folder)),
+        policy=policy_of(folder.course),
+        math_css=styles.text(),
+        digest=digest(root, drills),
+    )
+    return Compiled(snapshot, ())
+
+
+def digest(root: Path, drills: Mapping[str, DrillRef]) -> str:
+    """A name for this state of the content: changes when any file or any drill's title does."""
+    whole = hashlib.sha256(repr(sorted(drills.items())).encode())
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        whole.update(path.relative_to(root).as_posix().encode() + b"\0")
+        whole.update(hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()[:16]
+
+
+def _shelved(items: list[I], shelves: list[tuple[str, ...]]) -> Mapping[str, I]:
+    by_id = {item.id: item for item in items}
+    return MappingProxyType({name: by_id[name] for shelf in shelves for name in shelf})
+
+
+def _scope(folder: Folder, drills: Mapping[str, DrillRef]) -> Scope:
+    items = {link: link.id for link in folder.links}  # unfit files too, so that one mistake is reported once
+    items.update({each.link: each.meta.title for each in folder.items})
+    items.update({drill.link: drill.title for drill in drills.values()})
+    topics = {} if folder.course is None else {topic.id: topic.name for topic in folder.course.topics}
+    tags = frozenset(tag for each in folder.items for tag in each.meta.tags)
+    return Scope(items, folder.terms, topics, tags, folder.figures, folder.listings)
+
+
+def _terms(text: str, page: Page) -> list[Term]:
+    """The glossary's entries by name. An entry's card is the first one that it links to."""
+    if not text:
+        return []
+    sections, lines, words = render_sections(text, 1, page)
+    if words[""]:
+        page.report(1, "glossary", "text above the first term", "open each entry with ## and its name")
+    terms = []
+    for section in sections[1:]:
+        if not words[section.id]:
+            page.report(lines[section.id], "glossary", f"'{section.title}' says nothing", "define it in a sentence")
+        terms.append(Term(section.id, section.title, section.html, _see(page, lines, section.id)))
+    return sorted(terms, key=lambda term: term.name.lower())
+
+
+def _see(page: Page, lines: Mapping[str, int], name: str) -> Link | None:
+    start = lines[name]
+    end = min((line for line in lines.values() if line > start), default=10**9)
+    cards = (mention for mention in page.mentions if mention.link.kind is Kind.CARD and mention.link.id)
+    return next((mention.link for mention in cards if start <= mention.line < end), None)
+
+
+def _topics(meta: CourseMeta, folder: Folder, page: Page) -> tuple[Topic, ...]:
+    def line(*loc: int | str) -> int:
+        return folder.lines.of(("topics", *loc))
+
+    def outcomes(index: int, texts: list[str]) -> tuple[Markup, ...]:
+        return tuple(render_line(text, line(index, "outcomes"), page) for text in texts)
+
+    return tuple(
+        Topic(
+            id=topic.id,
+            name=topic.name,
+            summary=render_line(topic.summary, line(index, "summary"), page),
+            outcomes=outcomes(index, topic.outcomes),
+            tracks=tuple(topic.tracks),
+            cards=tuple(topic.cards),
+            questions=tuple(topic.questions),
+        )
+        for index, topic in enumerate(meta.topics)
+    )
+
+
+def _aliases(folder: Folder) -> dict[Link, Link]:
+    return {Link(each.link.kind, old): each.link for each in folder.items for old in each.meta.aliases}

@@ -1,0 +1,108 @@
+"""The pages of the course. Each takes one snapshot, sees it through `visible_to`, and fills one typed context."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from starlette.exceptions import HTTPException
+
+from app.course.access import View, visible_to
+from app.course.models import Kind, Link
+from app.course.present import (
+    Reader,
+    card_page,
+    glossary_page,
+    question_page,
+    tag_page,
+    topic_page,
+    track_page,
+)
+from app.course.store import current
+from app.templating import render
+
+router = APIRouter(include_in_schema=False)
+
+FOREVER = "public, max-age=31536000, immutable"
+
+
+@router.get("/topics/{name}")
+def topic(request: Request, name: str) -> Response:
+    """A shelf of the course, in order."""
+    reader = _reader(request)
+    if name not in reader.view.topics:
+        raise HTTPException(404)
+    return render(request, "course/topic.html", topic_page(reader, reader.view.topics[name]))
+
+
+@router.get("/tags/{name}")
+def tag(request: Request, name: str) -> Response:
+    """Everything that carries a tag: questions, then the concepts behind them."""
+    page = tag_page(_reader(request), name)
+    if not (page.questions or page.cards or page.tracks):
+        raise HTTPException(404)
+    return render(request, "course/tag.html", page)
+
+
+@router.get("/cards/{name}")
+def card(request: Request, name: str) -> Response:
+    """A concept: front and back."""
+    reader = _reader(request)
+    found = reader.view.cards.get(name)
+    if found is None:
+        return _renamed(reader.view, Link(Kind.CARD, name))
+    return render(request, "course/card.html", card_page(reader, found))
+
+
+@router.get("/questions/{name}")
+def question(request: Request, name: str) -> Response:
+    """A question; its answer when the policy lets this reader see it."""
+    reader = _reader(request)
+    found = reader.view.questions.get(name)
+    if found is None:
+        return _renamed(reader.view, Link(Kind.QUESTION, name))
+    return render(request, "course/question.html", question_page(reader, found))
+
+
+@router.get("/tracks/{name}")
+def track(request: Request, name: str) -> Response:
+    """A path of study."""
+    reader = _reader(request)
+    found = reader.view.tracks.get(name)
+    if found is None:
+        return _renamed(reader.view, Link(Kind.TRACK, name))
+    return render(request, "course/track.html", track_page(reader, found))
+
+
+@router.get("/glossary")
+def glossary(request: Request) -> Response:
+    """Every term, by name."""
+    return render(request, "course/glossary.html", glossary_page(_reader(request)))
+
+
+@router.get("/course/math-{digest}.css")
+def math_css(request: Request, digest: str) -> Response:
+    """The rules that formulas need in place of inline styles. Its address changes with its content."""
+    snapshot = current(request)
+    if digest != snapshot.math_digest:
+        raise HTTPException(404)
+    return Response(snapshot.math_css, media_type="text/css", headers={"Cache-Control": FOREVER})
+
+
+def _reader(request: Request) -> Reader:
+    viewer = getattr(request.state, "viewer", None)
+    done = frozenset(_links(getattr(request.state, "read_items", ())))
+    return Reader(visible_to(viewer, current(request)), done)
+
+
+def _links(names: object) -> list[Link]:
+    kinds = {kind.value: kind for kind in Kind}
+    pairs = [str(name).partition(":") for name in names] if isinstance(names, frozenset | tuple | set) else []
+    return [Link(kinds[kind], name) for kind, _, name in pairs if kind in kinds]
+
+
+def _renamed(view: View, link: Link) -> Response:
+    """A permanent redirect for an id that an item had before; otherwise there is nothing here."""
+    now = view.snapshot.aliases.get(link)
+    if now is None or view.item(now) is None:
+        raise HTTPException(404)
+    return RedirectResponse(now.href, status_code=301)
