@@ -96,10 +96,11 @@ def references(course: Course) -> Iterator[Problem]:
             if link not in course.scope.items:
                 yield _dangling(built.document, ("requires", index), "card", link.id)
     for drill in course.drills.values():
-        named = [
-            *(Link(Kind.CARD, name) for name in drill.cards),
-            *(Link(Kind.QUESTION, name) for name in drill.questions),
-        ]
+        file = f"drills/{drill.id}/drill.toml"
+        if drill.topic not in course.scope.topics:
+            yield Problem(file, 1, "topic", f"there is no topic '{drill.topic}'", "name one of course.toml")
+        named = [Link(Kind.CARD, name) for name in drill.cards]
+        named += [Link(Kind.QUESTION, name) for name in drill.questions]
         for link in named:
             if link not in course.scope.items:
                 what = f"there is no {link.kind.value} '{link.id}'"
