@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Request
 from sqlalchemy import DateTime, Dialect, MetaData, create_engine, event, text
@@ -20,7 +20,13 @@ from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator
 
+from app.errors import Unavailable
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
 BUSY_MS = 30_000
+MIGRATIONS = Path(__file__).resolve().parents[1] / "migrations"
 _BEGIN = "tilewright_begin"  # execution option: how a SQLite transaction begins
 
 
@@ -128,6 +134,46 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
 
 def _postgres(url: URL, pool_size: int) -> Engine:
     return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+
+
+def upgrade_tables(database: Database) -> None:
+    """Bring our tables to the newest migration; several processes may try at once. Nothing to do is quick."""
+    from alembic import command
+
+    config = _alembic()
+    with database.engine.connect() as connection:
+        raw: Any = connection.connection.driver_connection
+        if database.is_sqlite:
+            # Rebuilding a table drops the old one; with foreign keys on, that deletes the rows pointing to it.
+            raw.execute("PRAGMA foreign_keys=OFF")
+        with connection.begin():
+            if not database.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(7_263_001)"))
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            if database.is_sqlite and connection.execute(text("PRAGMA foreign_key_check")).first():
+                raise RuntimeError("the migration left rows that point to nothing; nothing was changed")
+        if database.is_sqlite:
+            raw.execute("PRAGMA foreign_keys=ON")
+
+
+def check_tables(database: Database) -> None:
+    """Raise `Unavailable` unless the tables are those of this version."""
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    with database.engine.connect() as connection:
+        current = MigrationContext.configure(connection).get_current_revision()
+    if current != ScriptDirectory.from_config(_alembic()).get_current_head():
+        raise Unavailable("The database has not the tables of this version.", "Run: tilewright db upgrade")
+
+
+def _alembic() -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    return config
 
 
 def database_of(request: Request) -> Database:

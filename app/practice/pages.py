@@ -88,3 +88,4 @@ class WorkspacePage:
     source_limit: int  # bytes
     history: tuple[HistoryRow, ...]  # own submissions to this drill, newest first, at most ten
     problems: Mapping[str, str] = field(default_factory=dict)  # by field; `form` is about the whole
+    stylesheets: tuple[str, ...] = ()  # what the statement's formulas need

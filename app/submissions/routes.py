@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Form, Header, Request
 from fastapi.responses import RedirectResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from sqlalchemy.orm import Session
 
 from app.accounts.models import User
-from app.accounts.routes import Anyone, SignedIn
+from app.accounts.routes import SignedIn
 from app.db import Database, Reading, Writing, database_of
 from app.errors import Conflict, InvalidForm, NotFound
 from app.security import Viewer
@@ -124,10 +126,8 @@ async def events(
 @router.post("/submissions/{submission_id}/cancel")
 def cancel(submission: Visible, session: Writing) -> Response:
     """Take a submission back. One that has its verdict keeps it, and its page says so."""
-    try:
+    with suppress(Conflict):  # the verdict came first; the page shows it
         service.cancel(session, submission.id)
-    except Conflict:
-        pass  # the verdict came first; the page shows it
     return RedirectResponse(f"/submissions/{submission.id}", 303)
 
 
@@ -148,7 +148,7 @@ def read(request: Request, submission: Visible, viewer: SignedIn, session: Readi
     }
 
 
-def _by(session: Reading, submission: Submission, viewer: Viewer) -> str | None:
+def _by(session: Session, submission: Submission, viewer: Viewer) -> str | None:
     if submission.user_id == viewer.id:
         return None
     owner = session.get(User, submission.user_id)

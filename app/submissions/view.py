@@ -16,6 +16,7 @@ from sqlalchemy import case, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.db import now
+from app.progress.service import Standings, read_by
 from app.submissions.models import Cause, Run, RunEvent, State, Submission, shown_run, state_of
 from app.submissions.pages import HistoryRow, LiveFragment, VerdictFragment
 from app.submissions.service import runs_of
@@ -275,6 +276,13 @@ def passed(session: Session, user: str) -> dict[str, datetime]:
 def tried(session: Session, user: str) -> set[str]:
     """The drills a learner has handed something in for."""
     return set(session.scalars(select(Submission.drill).where(Submission.user_id == user).distinct()))
+
+
+def standings(session: Session, user: str) -> Standings:
+    """How far a learner is: what they have read, tried and passed."""
+    return Standings(
+        read=read_by(session, user), passed=passed(session, user), tried=frozenset(tried(session, user))
+    )
 
 
 def title_of(drill: str, drills: Drills) -> str:

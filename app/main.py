@@ -1,0 +1,262 @@
+"""The web process: what it is made of (`create_app`), the frame round every request, and the one error boundary.
+
+Reading order: `create_app` → `Frame` (request id, log, metrics, the last resort) → `dress` (what every page needs
+to know) → `answer_error` (every refusal becomes a page or JSON here) → the operators' addresses.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import structlog
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app import jobs, templating
+from app.accounts.routes import identify
+from app.accounts.routes import router as accounts
+from app.course.routes import router as course
+from app.course.store import CourseStore
+from app.db import Database, database_of, new_id
+from app.errors import AppError, BadRequest, ErrorPage, NotFound, NotSignedIn, TooMany
+from app.jobs import Jobs
+from app.practice import routes as practice
+from app.practice.service import lane_note
+from app.progress.routes import router as progress
+from app.security import Guard, own_path
+from app.settings import Settings
+from app.submissions import routes as submissions
+from app.submissions import view
+from grader.drill import load_drills
+from grader.verdict import Lane
+
+BANNER_SECONDS = 3.0  # how old the banner about the workers may be
+log = structlog.get_logger(__name__)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The web application. Raises what is wrong with the content or the drills, since no page could be right."""
+    app = FastAPI(
+        title="Tilewright",
+        lifespan=_lifespan,
+        dependencies=[Depends(dress)],
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    state = app.state
+    state.settings = settings
+    state.database = Database(settings.database)
+    state.jobs = Jobs(settings.database)
+    state.drills = load_drills(settings.drills)
+    state.course = CourseStore.open(settings.content, settings.drills)
+    state.standings = view.standings
+    state.banners = (0.0, ())
+    metrics = Metrics()
+    state.metrics = metrics
+    for router in (operators, accounts, course, progress, practice.router, templating.router):
+        app.include_router(router)
+    app.include_router(submissions.router)
+    app.include_router(submissions.api)
+    app.mount("/static", templating.Static(), name="static")
+    for kind in (AppError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, answer_error)
+    app.add_middleware(GZipMiddleware, minimum_size=1024)
+    app.add_middleware(Guard, settings=settings, refuse=_refuse)
+    app.add_middleware(Frame, metrics=metrics)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    yield
+    app.state.jobs.close()
+    app.state.database.close()
+
+
+class Metrics:
+    """What Prometheus reads. One registry an application, so that two in one process do not meet."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "tilewright_requests", "Requests answered.", ["method", "route", "status"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "tilewright_request_seconds", "Time to the last byte.", ["route"], registry=self.registry
+        )
+        self.waiting = Gauge("tilewright_runs_waiting", "Runs that wait.", ["lane"], registry=self.registry)
+        self.workers = Gauge("tilewright_workers", "Workers alive.", ["lane", "able"], registry=self.registry)
+        self.busy = Gauge("tilewright_slots_busy", "Submissions being graded.", ["lane"], registry=self.registry)
+
+    def gather(self, database: Database, settings: Settings) -> bytes:
+        """The figures as text, those of the queue fresh from the database."""
+        with database.read() as session:
+            workers = jobs.living(session, settings.dead_after_seconds)
+            for lane in Lane:
+                mine = [worker for worker in workers if worker.lane == lane]
+                self.waiting.labels(lane).set(view.waiting_in(session, lane))
+                self.workers.labels(lane, "yes").set(sum(worker.trouble is None for worker in mine))
+                self.workers.labels(lane, "no").set(sum(worker.trouble is not None for worker in mine))
+                self.busy.labels(lane).set(sum(worker.busy for worker in mine))
+        return generate_latest(self.registry)
+
+
+class Frame:
+    """The outermost layer: gives each request an id, logs and counts it, and answers when nothing else could."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        state: MutableMapping[str, Any] = scope.setdefault("state", {})
+        state["request_id"] = new_id()
+        begun, status = time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", state["request_id"].encode())]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception:
+            log.exception("request failed", request=state["request_id"], method=scope["method"], path=scope["path"])
+            if not status:
+                await _refuse(scope, AppError("This page broke.", "Try again."))(scope, receive, sending)
+        finally:
+            self._count(scope, status, time.perf_counter() - begun)
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "static" if scope["path"].startswith("/static/") else "none")
+        self._metrics.requests.labels(scope["method"], route, status).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        log.info(
+            "request",
+            request=scope["state"]["request_id"],
+            method=scope["method"],
+            path=scope["path"],
+            status=status,
+            ms=round(seconds * 1000, 1),
+        )
+
+
+def dress(request: Request) -> None:
+    """Put what the frame of every page shows into `request.state`: who looks, what they have read, the banners."""
+    if request.url.path in ("/healthz", "/readyz", "/metrics"):
+        return
+    viewer = identify(request)
+    request.state.banners = _banners(request)
+    request.state.read_items = frozenset()
+    if viewer is not None:
+        with database_of(request).read() as session:
+            known = request.app.state.standings(session, viewer.id)
+        read = {f"{kind}:{item}" for kind, item in known.read}
+        request.state.read_items = frozenset(read | {f"drill:{drill}" for drill in known.passed})
+
+
+def _banners(request: Request) -> tuple[str, ...]:
+    """What everybody should know now: that nothing is graded in the CPU lane, and why."""
+    state = request.app.state
+    read_at, banners = state.banners
+    if time.monotonic() - read_at > BANNER_SECONDS:
+        with database_of(request).read() as session:
+            note = lane_note(Lane.CPU, jobs.living(session, state.settings.dead_after_seconds))
+        banners = (f"Grading is paused. {note}",) if note else ()
+        state.banners = (time.monotonic(), banners)
+    found: tuple[str, ...] = banners
+    return found
+
+
+def answer_error(request: Request, error: Exception) -> Response:
+    """The one place where a refusal becomes an answer: a page for people, JSON for programs."""
+    if isinstance(error, submissions.Refused):
+        return practice.refused(request, error)
+    refusal = _as_refusal(error)
+    headers = {"Retry-After": str(refusal.seconds)} if isinstance(refusal, TooMany) else {}
+    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", "text/html"):
+        body = {"error": refusal.title, "message": refusal.message, "what_to_do": refusal.what_to_do}
+        return JSONResponse(body, refusal.status, headers)
+    if isinstance(refusal, NotSignedIn):
+        return RedirectResponse(f"/sign-in?next={quote(_came_from(request), safe='/')}", 303)
+    if not hasattr(request.state, "banners"):
+        dress(request)
+    page = ErrorPage(refusal.status, refusal.title, refusal.message, refusal.what_to_do, request.state.request_id)
+    return templating.render(request, "error.html", page, status=refusal.status, headers=headers)
+
+
+def _as_refusal(error: Exception) -> AppError:
+    if isinstance(error, AppError):
+        return error
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        refusal: AppError = BadRequest("This address does not take that kind of request.")
+        refusal.status = 405
+        return refusal
+    if isinstance(error, HTTPException) and error.status_code == 404:
+        return NotFound()
+    return BadRequest("Something in that request could not be read.", "Go back and try again.")
+
+
+def _came_from(request: Request) -> str:
+    """The page to come back to after signing in: this one, or the one whose form was sent."""
+    if request.method == "GET":
+        query = f"?{request.url.query}" if request.url.query else ""
+        return own_path(request.url.path + query)
+    return own_path(urlsplit(request.headers.get("referer", "/")).path or "/")
+
+
+def _refuse(scope: Scope, error: AppError) -> Response:
+    """An answer outside of any route: plain, since nothing about the viewer is known or can be looked up here."""
+    request = Request(scope)
+    request.state.viewer = None
+    request.state.banners = ()
+    return answer_error(request, error)
+
+
+operators = APIRouter(include_in_schema=False)
+
+
+@operators.get("/healthz")
+def healthz() -> Response:
+    """The process answers."""
+    return PlainTextResponse("ok")
+
+
+@operators.get("/readyz")
+def readyz(request: Request) -> Response:
+    """The process can do its work: the database answers and has its tables."""
+    try:
+        with database_of(request).read() as session:
+            jobs.living(session, 1.0)
+    except Exception as error:
+        log.warning("not ready", reason=type(error).__name__)
+        return PlainTextResponse("the database does not answer", 503)
+    return PlainTextResponse("ready")
+
+
+@operators.get("/metrics")
+def metrics(request: Request) -> Response:
+    """Figures for Prometheus, for the machine itself or with the bearer token of the settings."""
+    settings: Settings = request.app.state.settings
+    given = request.headers.get("authorization", "")
+    own = request.client is not None and request.client.host in ("127.0.0.1", "::1", "testclient")
+    known = hmac.compare_digest(given.encode(), f"Bearer {settings.metrics_token}".encode())
+    if not (known if settings.metrics_token else own and "x-forwarded-for" not in request.headers):
+        raise NotFound
+    return PlainTextResponse(request.app.state.metrics.gather(database_of(request), settings))

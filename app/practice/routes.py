@@ -1,0 +1,114 @@
+"""Both homes, the list of drills, and the workspace."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from sqlalchemy.orm import Session
+
+from app import jobs
+from app.accounts.routes import Anyone
+from app.course.access import View, visible_to
+from app.course.render import render_markdown
+from app.course.store import current
+from app.db import Reading, database_of
+from app.errors import NotFound
+from app.practice import service
+from app.practice.pages import DrillsPage, HomePage, Link, WelcomePage, WorkspacePage
+from app.progress.routes import standings
+from app.progress.service import Standings, groups_by_topic
+from app.security import Viewer
+from app.submissions import view as submissions
+from app.submissions.routes import Refused
+from app.templating import render
+from grader.drill import Drill
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+def home(request: Request, viewer: Anyone, session: Reading) -> Response:
+    """The home page: for a visitor what this is, for somebody signed in what to do next."""
+    view, drills = _view(request, viewer), request.app.state.drills
+    if viewer is None:
+        return render(request, "practice/welcome.html", _welcome(view, drills))
+    known = standings(request, session, viewer)
+    recent = submissions.history(session, viewer.id, drills, limit=5)
+    page = HomePage(
+        resume=service.resume(drills, known, view, recent[0].drill if recent else None),
+        next=service.up_next(view, drills, known),
+        recent=recent,
+        topics=groups_by_topic(view, drills, known),
+    )
+    return render(request, "practice/home.html", page)
+
+
+def _welcome(view: View, drills: Mapping[str, Drill]) -> WelcomePage:
+    return WelcomePage(
+        topics=tuple(Link(topic.name, f"/topics/{topic.id}") for topic in view.topics.values()),
+        tracks=tuple(Link(track.title, track.link.href, track.summary) for track in view.tracks.values()),
+        drills=tuple(service.drill_row(drill, Standings()) for drill in drills.values()),
+    )
+
+
+@router.get("/drills")
+def drills(request: Request, viewer: Anyone, session: Reading) -> Response:
+    """All drills, with how far I am."""
+    known = standings(request, session, viewer)
+    rows = tuple(service.drill_row(drill, known) for drill in request.app.state.drills.values())
+    return render(request, "practice/drills.html", DrillsPage(drills=rows))
+
+
+@router.get("/drills/{drill_id}")
+def workspace(request: Request, drill_id: str, viewer: Anyone, session: Reading) -> Response:
+    """A drill: its statement, the editor with what I sent last, and my submissions."""
+    drill = request.app.state.drills.get(drill_id)
+    if drill is None:
+        raise NotFound("drill")
+    return render(request, "practice/workspace.html", _workspace(request, drill, viewer, session))
+
+
+def refused(request: Request, error: Refused) -> Response:
+    """The workspace again, with what was typed and what is wrong with it."""
+    drill: Drill = request.app.state.drills[error.handed.drill]
+    viewer: Viewer | None = request.state.viewer
+    with database_of(request).read() as session:
+        page = _workspace(request, drill, viewer, session, error)
+    return render(request, "practice/workspace.html", page, status=error.status)
+
+
+def _workspace(
+    request: Request, drill: Drill, viewer: Viewer | None, session: Session, error: Refused | None = None
+) -> WorkspacePage:
+    state = request.app.state
+    view = _view(request, viewer)
+    history = submissions.history(session, viewer.id, state.drills, drill.id, limit=10) if viewer else ()
+    newest = submissions.newest(session, viewer.id, drill.id) if viewer else None
+    source = error.handed.source if error else newest.source if newest else drill.starter
+    return WorkspacePage(
+        drill=service.drill_row(drill, standings(request, session, viewer)),
+        statement=render_markdown(drill.statement),
+        objectives=drill.objectives,
+        out_of_scope=drill.out_of_scope,
+        needs=service.needs(drill, view, state.drills),
+        source=source,
+        starter=drill.starter,
+        from_starter=source == drill.starter,
+        lanes=service.lane_choices(
+            drill,
+            jobs.living(session, state.settings.dead_after_seconds),
+            {lane: submissions.waiting_in(session, lane) for lane in drill.lanes},
+        ),
+        token=secrets.token_urlsafe(16),
+        action=f"/drills/{drill.id}/submissions",
+        source_limit=state.settings.source_limit,
+        history=history,
+        problems=error.problems if error else {},
+    )
+
+
+def _view(request: Request, viewer: Viewer | None) -> View:
+    return visible_to(viewer, current(request))

@@ -1,0 +1,21 @@
+"""What somebody has read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.db import Base
+
+
+class Reading(Base):
+    """A card or question that a learner marked as read; the first time counts."""
+
+    __tablename__ = "readings"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(16), primary_key=True)  # "card" or "question"
+    item: Mapped[str] = mapped_column(String(64), primary_key=True)  # ids never change
+    read_at: Mapped[datetime]

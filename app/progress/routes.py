@@ -1,0 +1,63 @@
+"""The progress page, and the button that says "I have read this"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from sqlalchemy.orm import Session
+
+from app.accounts.routes import SignedIn
+from app.course.access import View, visible_to
+from app.course.models import Kind, Link
+from app.course.store import current
+from app.db import Reading, Writing
+from app.errors import NotFound
+from app.progress import service
+from app.progress.service import Standings
+from app.security import Viewer, own_path
+from app.templating import render
+
+router = APIRouter(include_in_schema=False)
+
+# Passing is the submissions' business, and they stand above us: `main` puts their function into `app.state`.
+StandingsOf = Callable[[Session, str], Standings]
+
+
+@router.get("/progress")
+def show(request: Request, viewer: SignedIn, session: Reading) -> Response:
+    """What I have read and passed, by topic and by track."""
+    page = service.overview(_view(request, viewer), request.app.state.drills, standings(request, session, viewer))
+    return render(request, "progress/show.html", page)
+
+
+@router.post("/progress/read")
+def mark_read(
+    request: Request,
+    viewer: SignedIn,
+    session: Writing,
+    kind: Annotated[str, Form()] = "",
+    id: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "/progress",
+) -> Response:
+    """Keep that I have read a card or a question."""
+    view = _view(request, viewer)
+    shelf = {Kind.CARD.value: view.cards, Kind.QUESTION.value: view.questions}.get(kind, {})
+    if id not in shelf:
+        raise NotFound("item")
+    service.mark_read(session, viewer.id, Link(Kind(kind), id))
+    return RedirectResponse(own_path(next), 303)
+
+
+def standings(request: Request, session: Session, viewer: Viewer | None) -> Standings:
+    """How far the viewer is; nobody has read or passed anything."""
+    if viewer is None:
+        return Standings()
+    gather: StandingsOf = request.app.state.standings
+    return gather(session, viewer.id)
+
+
+def _view(request: Request, viewer: Viewer | None) -> View:
+    return visible_to(viewer, current(request))
