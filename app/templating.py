@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -27,6 +26,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 from starlette.staticfiles import StaticFiles
+
+from app.security import own_path
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -213,9 +214,7 @@ router = APIRouter()
 @router.post("/theme", include_in_schema=False)
 def choose_theme(request: Request, theme: str = Form("auto"), back: str = Form("/")) -> Response:
     """Keep the theme for a year and go back to the page it was chosen on; never to another site."""
-    parts = urlsplit(back)
-    here = back if back.startswith("/") and not back.startswith(("//", "/\\")) and not parts.netloc else "/"
-    response = RedirectResponse(here, 303)
+    response = RedirectResponse(own_path(back), 303)
     secure = request.url.scheme == "https"
     response.set_cookie(THEME_COOKIE, _theme(theme), max_age=A_YEAR, samesite="lax", secure=secure)
     return response

@@ -36,3 +36,31 @@ for (const block of document.querySelectorAll(".prose pre, pre[data-copy]")) {
   block.replaceWith(holder);
   holder.append(block, button);
 }
+
+// Signing out takes drafts and private answers with it.
+for (const form of document.querySelectorAll('form[action="/sign-out"]')) {
+  form.addEventListener("submit", () => {
+    for (const key of Object.keys(localStorage)) if (/^(draft|attempt):/.test(key)) localStorage.removeItem(key);
+  });
+}
+
+// "Try to answer first" stays in this browser.
+for (const box of document.querySelectorAll("[data-attempt]")) {
+  const key = `attempt:${box.closest("[data-try]").dataset.try}`;
+  box.value = localStorage.getItem(key) ?? "";
+  box.addEventListener("input", () => localStorage.setItem(key, box.value));
+}
+
+// The contents beside an article follow the reading.
+const contents = document.querySelector("[data-toc]");
+if (contents) {
+  const links = new Map([...contents.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
+  const seen = new Set();
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
+    const current = [...links.keys()].find((id) => seen.has(id));
+    if (current === undefined) return;
+    for (const [id, link] of links) link.toggleAttribute("aria-current", false), id === current && link.setAttribute("aria-current", "true");
+  }, { rootMargin: "-10% 0px -60% 0px" });
+  for (const id of links.keys()) document.getElementById(id) && watch.observe(document.getElementById(id));
+}
