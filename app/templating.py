@@ -142,7 +142,13 @@ def figure(value: float | None) -> str:
     """An error in units of tolerance, to three figures; what could not be computed is a NaN."""
     if value is None:
         return "NaN"
-    return f"{value:.2f}" if 0.01 <= value < 100 else f"{value:.0f}" if 100 <= value < 1e5 else f"{value:.1e}"
+    if value == 0 or 0.01 <= value < 1e5:
+        return f"{value:.0f}" if value == 0 or value >= 100 else f"{value:.2f}"
+    mantissa, power = f"{value:.1e}".split("e")
+    return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}"
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def plural(count: int, one: str, many: str = "") -> str:
