@@ -1,0 +1,117 @@
+"""Launching: arguments → values, the grid → chunks of programs that fit the memory budget."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.interpreter.descriptors import host_descriptor
+from grader.interpreter.dtypes import Array, PointerType, float32, int64
+from grader.interpreter.errors import KernelError, Rejected, in_learner_terms
+from grader.interpreter.memory import Storage, is_tensor, view_of
+from grader.interpreter.record import Recorder
+from grader.interpreter.run import Options, Rechunk, Run
+from grader.interpreter.scope import unwrap
+from grader.interpreter.value import Value, is_number, number_type, scalar
+
+if TYPE_CHECKING:
+    from grader.interpreter.jit import Function
+
+FIRST_CHUNK = 4096  # programs; the first chunk finds out how large their tiles are
+LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "debug")
+
+options = Options()
+recorder: Recorder | None = None
+
+
+def configure(*, options: Options | None = None, recorder: Recorder | None = None) -> None:
+    """How every launch from here on runs, and who records it. Without arguments: back to the defaults."""
+    globals()["options"] = options or Options()
+    globals()["recorder"] = recorder
+
+
+def launch(kernel: Function, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Run `kernel` on every program of `grid`."""
+    record = recorder or Recorder()
+    given = {name: value for name, value in kwargs.items() if name in kernel.parameters}
+    bound = {name: unwrap(value) for name, value in kernel.bind(args, given).items()}
+    size = _grid(grid, bound)
+    settings = {name: kwargs[name] for name in LAUNCH_OPTIONS if name in kwargs}
+    constants = {name: bound[name] for name in kernel.parameters if name in kernel.constants}
+    env = {name: _argument(kernel, name, value, record.storages) for name, value in bound.items()}
+    record.begin(kernel.name, size, constants, settings, bound)
+    try:
+        _chunks(kernel, size, env, record)
+    finally:
+        record.end()
+
+
+def _grid(grid: Any, bound: dict[str, Any]) -> tuple[int, int, int]:
+    sizes = grid(bound) if callable(grid) else grid
+    axes = [int(size) for size in (sizes if isinstance(sizes, tuple | list) else (sizes,))]
+    if not 1 <= len(axes) <= 3 or min(axes) < 0:
+        raise Rejected(f"a grid has one to three sizes, none negative, got {tuple(axes)}")
+    x, y, z = (*axes, 1, 1)[:3]
+    return x, y, z
+
+
+def _argument(kernel: Function, name: str, value: Any, storages: dict[tuple[int, str], Storage]) -> Any:
+    """An argument as the kernel sees it."""
+    if is_tensor(value):
+        return _pointer(name, value, storages)
+    if isinstance(value, tuple | list) and name not in kernel.constants:
+        return tuple(_argument(kernel, f"{name}[{i}]", item, storages) for i, item in enumerate(value))
+    if hasattr(value, "block_shape") and hasattr(value, "base"):
+        return host_descriptor(value, _pointer(name, value.base, storages))
+    if name in kernel.constants or value is None or isinstance(value, str) or not is_number(value):
+        return value
+    if isinstance(value, float | np.floating):
+        return scalar(float(value), float32)
+    dtype = number_type(value)
+    return scalar(value, int64 if dtype.name == "uint32" else dtype)
+
+
+def _pointer(name: str, tensor: Any, storages: dict[tuple[int, str], Storage]) -> Value:
+    view = view_of(name, tensor, storages)
+    return Value(PointerType(view.dtype), (), np.array([view.offset], np.int64), memory=view)
+
+
+def _chunks(kernel: Function, grid: tuple[int, int, int], env: dict[str, Any], record: Recorder) -> None:
+    """Run the programs, x fastest, as many at a time as the budget allows."""
+    total = math.prod(grid)
+    run = Run(grid, options, record)
+    numbers = np.arange(total)
+    chunk = options.chunk or min(total, FIRST_CHUNK)
+    run.limit = math.inf if options.chunk else 2 * options.budget
+    begin = 0
+    while begin < total:
+        end = _cut(begin, chunk, total, grid[0])
+        record.mark()
+        try:
+            _run_chunk(kernel, run, numbers[begin:end], env)
+        except Rechunk as large:
+            record.forget()
+            chunk = max(1, min(chunk // 2, options.budget // max(1, large.per_program)))
+            continue
+        begin = end
+
+
+def _cut(begin: int, chunk: int, total: int, width: int) -> int:
+    """Where a chunk ends: at the end of a row of the grid if that is near, so that the other axes are uniform."""
+    end = min(total, begin + chunk)
+    if width > 1 and width > chunk // 4:
+        end = min(end, (begin // width + 1) * width)
+    return end
+
+
+def _run_chunk(kernel: Function, run: Run, rows: Array, env: dict[str, Any]) -> None:
+    run.start(rows)
+    try:
+        with np.errstate(all="ignore"):
+            kernel.execute(run, dict(env))
+    except KernelError as error:
+        if not error.frames:
+            error.frames = run.frames()
+        raise in_learner_terms(error) from None

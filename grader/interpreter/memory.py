@@ -1,0 +1,161 @@
+"""The tensors that a kernel is given, by storage: no copies, NumPy views of the very bytes.
+
+`Storage` is one allocation seen as a flat array of one element type; `View` is one argument of a launch: a storage
+plus where the argument's own elements lie in it. A pointer value is an element index into the storage.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from grader.interpreter import dtypes
+from grader.interpreter.dtypes import Array, DType
+from grader.interpreter.errors import Rejected, Unsupported
+
+_TORCH_TYPES = {
+    "torch.bool": dtypes.int1,
+    "torch.int8": dtypes.int8,
+    "torch.int16": dtypes.int16,
+    "torch.int32": dtypes.int32,
+    "torch.int64": dtypes.int64,
+    "torch.uint8": dtypes.uint8,
+    "torch.uint16": dtypes.uint16,
+    "torch.uint32": dtypes.uint32,
+    "torch.uint64": dtypes.uint64,
+    "torch.float16": dtypes.float16,
+    "torch.bfloat16": dtypes.bfloat16,
+    "torch.float32": dtypes.float32,
+    "torch.float64": dtypes.float64,
+    "torch.float8_e4m3fn": dtypes.float8e4nv,
+    "torch.float8_e5m2": dtypes.float8e5,
+}
+_NUMPY_TYPES = {
+    dtype.raw: dtype
+    for name, dtype in dtypes.NAMED.items()
+    if name not in ("bf16", "fp8e4nv", "fp8e5")  # NumPy has no such types
+}
+
+# What fresh memory is filled with where reads of it are watched: NaNs and integers that nobody computes by chance.
+_GARBAGE = {2: 0x7E5B, 4: 0x7FC5A5B5, 8: 0x7FF85A5BA5B5C5D5}
+
+
+class Storage:
+    """One allocation as elements of one type. `flat` shares the caller's memory."""
+
+    def __init__(self, key: tuple[int, str], flat: Array, dtype: DType, owner: object) -> None:
+        self.key = key
+        self.flat = flat
+        self.dtype = dtype
+        self.size = int(flat.size)
+        self.itemsize = int(flat.itemsize)
+        self.owner = owner  # keeps the memory alive
+        self.watched = False  # True: elements still holding `garbage` were never written
+        self._rows: dict[int, Array] = {}
+
+    @property
+    def garbage(self) -> Any:
+        """The bit pattern of unwritten elements of a watched storage, in the raw element type."""
+        return np.array(_GARBAGE[self.itemsize], f"u{self.itemsize}").view(self.flat.dtype)[()]
+
+    def rows(self, length: int) -> Array:
+        """Overlapping rows: row i is elements i to i + length. Writable where the memory is."""
+        known = self._rows.get(length)
+        if known is None:
+            step = self.flat.strides[0]
+            known = self._rows[length] = np.lib.stride_tricks.as_strided(
+                self.flat, (self.size - length + 1, length), (step, step)
+            )
+        return known
+
+
+class View:
+    """One tensor argument: `offset` and `strides` in elements of the storage. `low`..`high` are its own extent."""
+
+    def __init__(self, name: str, storage: Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]):
+        self.name = name
+        self.storage = storage
+        self.offset = offset
+        self.shape = shape
+        self.strides = strides
+        reach = [(size - 1) * stride for size, stride in zip(shape, strides, strict=True)]
+        empty = math.prod(shape) == 0
+        self.low = offset + sum(x for x in reach if x < 0)
+        self.high = offset - 1 if empty else offset + sum(x for x in reach if x > 0)
+
+    @property
+    def dtype(self) -> DType:
+        return self.storage.dtype
+
+    def element(self, index: int) -> str:
+        """An element of the storage, written as the learner indexes the tensor."""
+        place = index - self.offset
+        expected = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != expected:
+                return f"{self.name}[element {place} from its start, strides {self.strides}]"
+            expected *= size
+        if self.shape and 0 <= place < math.prod(self.shape):
+            return f"{self.name}[{', '.join(str(int(i)) for i in np.unravel_index(place, self.shape))}]"
+        return f"{self.name}[{place}]"
+
+
+def is_tensor(x: Any) -> bool:
+    return isinstance(x, np.ndarray) or (hasattr(x, "data_ptr") and hasattr(x, "untyped_storage"))
+
+
+def tensor_dtype(x: Any) -> DType:
+    """The element type of a torch tensor or NumPy array."""
+    found = _NUMPY_TYPES.get(x.dtype) if isinstance(x, np.ndarray) else _TORCH_TYPES.get(str(x.dtype))
+    if found is None:
+        raise Unsupported(f"tensors of {x.dtype} are not supported")
+    return found
+
+
+def view_of(name: str, x: Any, known: dict[tuple[int, str], Storage]) -> View:
+    """The argument `x` (torch tensor or NumPy array), sharing the `Storage` of other arguments where they overlap."""
+    return _numpy_view(name, x, known) if isinstance(x, np.ndarray) else _torch_view(name, x, known)
+
+
+def _numpy_view(name: str, x: Array, known: dict[tuple[int, str], Storage]) -> View:
+    root = x
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    if not root.flags.c_contiguous or any(step % x.itemsize for step in x.strides):
+        root = x
+        if not x.flags.c_contiguous:
+            raise Unsupported(f"{name}: this array's memory layout cannot be shared")
+    start = root.__array_interface__["data"][0]
+    dtype = tensor_dtype(x)
+    key = (start, dtype.name)
+    if key not in known:
+        whole = root.reshape(-1).view(np.uint8)
+        known[key] = Storage(key, whole[: whole.size // x.itemsize * x.itemsize].view(dtype.raw), dtype, root)
+    offset = (x.__array_interface__["data"][0] - start) // x.itemsize
+    return View(name, known[key], offset, x.shape, tuple(step // x.itemsize for step in x.strides))
+
+
+def _torch_view(name: str, x: Any, known: dict[tuple[int, str], Storage]) -> View:
+    if x.device.type != "cpu":
+        raise Rejected(f"{name} lies on {x.device}; this lane runs on the CPU")
+    dtype = tensor_dtype(x)
+    memory = x.untyped_storage()
+    key = (memory.data_ptr(), dtype.name)
+    if key not in known:
+        import torch
+
+        whole = torch.empty(0, dtype=torch.uint8).set_(memory).numpy()
+        flat = whole[: whole.size // dtype.itemsize * dtype.itemsize].view(dtype.raw)
+        known[key] = Storage(key, flat, dtype, memory)
+    return View(name, known[key], int(x.storage_offset()), tuple(x.shape), tuple(x.stride()))
+
+
+def fill_with_garbage(storage: Storage) -> bool:
+    """Mark every element as never written. False for types of one byte: any pattern there is a likely value."""
+    if storage.itemsize not in _GARBAGE:
+        return False
+    storage.flat[...] = storage.garbage
+    storage.watched = True
+    return True

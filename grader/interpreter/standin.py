@@ -1,0 +1,147 @@
+"""Modules that answer to `import triton`, so that learner files run unmodified, with or without triton installed.
+
+`install` puts them into sys.modules for good; `installed` only while a block runs, which is enough for a file that
+imports triton at its top.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from grader.interpreter import language
+from grader.interpreter.jit import Function, jit
+from grader.interpreter.scope import ConstexprFunction, Missing
+from grader.interpreter.tuning import Config, autotune, heuristics
+
+VERSION = "3.7.0"  # whose language this is
+
+
+@dataclass
+class TensorDescriptor:
+    """A tensor together with the block in which kernels copy it (triton.tools.tensor_descriptor)."""
+
+    base: Any
+    shape: list[int]
+    strides: list[int]
+    block_shape: list[int]
+    padding: str = "zero"
+    round_f32_to_tf32: bool = False
+
+    def __post_init__(self) -> None:
+        if not len(self.shape) == len(self.strides) == len(self.block_shape) or not 1 <= len(self.shape) <= 5:
+            raise ValueError("a descriptor's shape, strides and block_shape need equal length, 1 to 5")
+        if self.strides[-1] != 1:
+            raise ValueError("a descriptor's last stride must be 1")
+        if any(stride * self.base.dtype.itemsize % 16 for stride in self.strides[:-1]):
+            raise ValueError("a descriptor's strides must be multiples of 16 bytes")
+        if self.base.data_ptr() % 16:
+            raise ValueError("a descriptor's base must be aligned to 16 bytes")
+
+    @staticmethod
+    def from_tensor(
+        tensor: Any, block_shape: list[int], padding: str = "zero", round_f32_to_tf32: bool = False
+    ) -> TensorDescriptor:
+        return TensorDescriptor(
+            tensor, list(tensor.shape), list(tensor.stride()), block_shape, padding, round_f32_to_tf32
+        )
+
+
+def _cdiv(x: int, y: int) -> int:
+    return (x + y - 1) // y
+
+
+def _next_power_of_2(n: int) -> int:
+    return 1 << (n - 1).bit_length()
+
+
+def _module(name: str, contents: dict[str, Any]) -> ModuleType:
+    module = ModuleType(name)
+    module.__dict__.update(contents)
+
+    def missing(attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return Missing(f"{name}.{attribute}")
+
+    module.__dict__["__getattr__"] = missing
+    return module
+
+
+def _modules() -> dict[str, ModuleType]:
+    tl = language.names()
+    mathematics = {
+        name: tl[name] for name in ["exp", "exp2", "log", "log2", "sqrt", "sqrt_rn", "rsqrt", "sin", "cos", "floor", "ceil", "erf", "abs", "fma"]
+    }
+    mathematics |= {name: tl[name] for name in ("umulhi", "fdiv", "div_rn")}
+    libdevice = _module("triton.language.extra.libdevice", dict(language.LIBDEVICE))
+    cuda = _module("triton.language.extra.cuda", {"libdevice": libdevice})
+    extra = _module("triton.language.extra", {"libdevice": libdevice, "cuda": cuda})
+    math = _module("triton.language.math", mathematics)
+    random = _module("triton.language.random", {name: tl[name] for name in ("rand", "randn", "randint", "philox")})
+    core = _module("triton.language.core", tl)
+    standard = _module("triton.language.standard", tl)
+    lang = _module(
+        "triton.language",
+        {**tl, "math": math, "extra": extra, "random": random, "core": core, "standard": standard},
+    )
+    descriptor = _module("triton.tools.tensor_descriptor", {"TensorDescriptor": TensorDescriptor})
+    tools = _module("triton.tools", {"tensor_descriptor": descriptor})
+    runtime = _module("triton.runtime", {"JITFunction": Function, "Config": Config})
+    root = _module(
+        "triton",
+        {
+            "__version__": VERSION,
+            "jit": jit,
+            "autotune": autotune,
+            "heuristics": heuristics,
+            "Config": Config,
+            "JITFunction": Function,
+            "constexpr_function": ConstexprFunction,
+            "cdiv": ConstexprFunction(_cdiv),
+            "next_power_of_2": ConstexprFunction(_next_power_of_2),
+            "set_allocator": lambda allocator: None,
+            "language": lang,
+            "runtime": runtime,
+            "tools": tools,
+        },
+    )
+    found = (root, lang, math, random, core, standard, extra, cuda, libdevice, tools, descriptor, runtime)
+    modules = {module.__name__: module for module in found}
+    modules["triton.language.extra.cuda.libdevice"] = libdevice
+    for name, module in modules.items():
+        module.__package__ = name
+        module.__path__ = []
+    return modules
+
+
+MODULES = _modules()
+
+
+def install() -> None:
+    """From here on `import triton` gives the stand-in."""
+    _remove_real()
+    sys.modules.update(MODULES)
+
+
+def _remove_real() -> dict[str, ModuleType]:
+    real = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "triton"}
+    for name in real:
+        del sys.modules[name]
+    return real
+
+
+@contextmanager
+def installed() -> Iterator[ModuleType]:
+    """`import triton` gives the stand-in inside the block."""
+    before = _remove_real()
+    sys.modules.update(MODULES)
+    try:
+        yield MODULES["triton"]
+    finally:
+        _remove_real()
+        sys.modules.update(before)
