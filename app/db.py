@@ -148,7 +148,7 @@ def upgrade_tables(database: Database) -> None:
             raw.execute("PRAGMA foreign_keys=OFF")
         with connection.begin():
             if not database.is_sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(7_263_001)"))
+                connection.execute(text("SELECT pg_advisory_xact_lock(7263001)"))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             if database.is_sqlite and connection.execute(text("PRAGMA foreign_key_check")).first():

@@ -168,7 +168,7 @@ class Engine:
         """Start taking jobs. `announce` comes first, or others would take the jobs for a dead worker's."""
         from dbos import DBOS
 
-        _quiet()
+        _register_queue(self._settings, self._lane)
         DBOS(
             config={
                 "name": APPLICATION,
@@ -184,12 +184,6 @@ class Engine:
         _register()
         DBOS.listen_queues([queue_of(self._lane)])
         DBOS.launch()
-        DBOS.register_queue(
-            queue_of(self._lane),
-            worker_concurrency=self._settings.slots,
-            polling_interval_sec=self._settings.poll_seconds,
-            on_conflict="always_update",
-        )
         self._launched = True
 
     def adopt(self) -> list[str]:
@@ -252,6 +246,21 @@ def living(session: Session, dead_after_seconds: float) -> list[Heartbeat]:
 def queue_of(lane: Lane) -> str:
     """The name of a lane's queue."""
     return f"lane-{lane}"
+
+
+def _register_queue(settings: Settings, lane: Lane) -> None:
+    """Say how the lane's queue is worked off. It is one row for all workers: who started last decides.
+
+    Before the launch, since a launched engine looks for new queues only once a second.
+    """
+    queue = Jobs(settings.database)
+    queue.client.register_queue(
+        queue_of(lane),
+        worker_concurrency=settings.slots,
+        polling_interval_sec=settings.poll_seconds,
+        on_conflict="always_update",
+    )
+    queue.close()
 
 
 def _register() -> None:

@@ -25,57 +25,78 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True)
 
     # Places
-    data: Path = Field(Path("var"), description="Folder for what must survive, the SQLite database above all.")
+    data: Path = Field(
+        default=Path("var"), description="Folder for what must survive, the SQLite database above all."
+    )
     database_url: str = Field(
-        "",
+        default="",
         description="SQLAlchemy address of the database; empty means SQLite in the data folder. "
         "PostgreSQL: postgresql+psycopg://user:password@host/name.",
     )
-    content: Path = Field(ROOT / "content", description="Folder of the course's Markdown.")
-    drills: Path = Field(ROOT / "drills", description="Folder of the drills, one folder each.")
+    content: Path = Field(default=ROOT / "content", description="Folder of the course's Markdown.")
+    drills: Path = Field(default=ROOT / "drills", description="Folder of the drills, one folder each.")
 
     # Web
-    host: str = Field("127.0.0.1", description="Address the web process listens on.")
-    port: int = Field(8000, ge=0, le=65535, description="Port the web process listens on; 0 takes a free one.")
+    host: str = Field(default="127.0.0.1", description="Address the web process listens on.")
+    port: int = Field(
+        default=8000, ge=0, le=65535, description="Port the web process listens on; 0 takes a free one."
+    )
     public_origin: str = Field(
-        "",
+        default="",
         description="Scheme, host and port that browsers see, such as https://learn.example.org. State changes are "
         "accepted from it alone, and https makes the cookies secure. Empty means the host of each request.",
     )
     trusted_proxies: str = Field(
-        "127.0.0.1", description="Comma-separated addresses whose X-Forwarded-* headers are believed."
+        default="127.0.0.1", description="Comma-separated addresses whose X-Forwarded-* headers are believed."
     )
-    body_limit: int = Field(1 << 20, ge=1024, description="Largest request body, in bytes.")
+    body_limit: int = Field(default=1 << 20, ge=1024, description="Largest request body, in bytes.")
     metrics_token: str = Field(
-        "", description="Bearer token for /metrics; empty serves it to the machine itself only."
+        default="", description="Bearer token for /metrics; empty serves it to the machine itself only."
     )
 
     # Accounts
-    session_days: int = Field(30, ge=1, description="Days after which a sign-in ends.")
+    session_days: int = Field(default=30, ge=1, description="Days after which a sign-in ends.")
     sign_in_tries: int = Field(
-        10, ge=1, description="Sign-ins one name may try in five minutes; one address, ten times as many."
+        default=10, ge=1, description="Sign-ins one name may try in five minutes; one address, ten times as many."
     )
-    sign_up_tries: int = Field(60, ge=1, description="Accounts one address may create in an hour.")
+    sign_up_tries: int = Field(default=60, ge=1, description="Accounts one address may create in an hour.")
 
     # Submissions
-    source_limit: int = Field(64 * 1024, ge=1024, description="Largest submission, in bytes of UTF-8.")
-    submissions_per_minute: int = Field(12, ge=1, description="Submissions one account may make in a minute.")
+    source_limit: int = Field(default=64 * 1024, ge=1024, description="Largest submission, in bytes of UTF-8.")
+    submissions_per_minute: int = Field(
+        default=12, ge=1, description="Submissions one account may make in a minute."
+    )
 
     # Workers
-    slots: int = Field(1, ge=1, le=64, description="Submissions one worker process grades at the same time.")
-    poll_seconds: float = Field(0.1, gt=0, le=10, description="How often a worker asks its queue for work.")
-    heartbeat_seconds: float = Field(2.0, gt=0, description="How often a worker says that it lives.")
+    slots: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="Submissions one worker process grades at the same time; alike on all workers of a lane.",
+    )
+    poll_seconds: float = Field(default=0.1, gt=0, le=10, description="How often a worker asks its queue for work.")
+    heartbeat_seconds: float = Field(default=2.0, gt=0, description="How often a worker says that it lives.")
     dead_after_seconds: float = Field(
-        15.0, gt=0, description="Silence after which a worker counts as dead and its work is given to others."
+        default=15.0,
+        gt=0,
+        description="Silence after which a worker counts as dead and its work is given to others.",
     )
     stop_seconds: float = Field(
-        8.0, ge=0, description="What a worker that is told to stop may still spend on its current submission."
+        default=8.0,
+        ge=0,
+        description="What a worker that is told to stop may still spend on its current submission.",
     )
-    keep_jobs_days: int = Field(7, ge=1, description="Days that ended jobs stay in the job engine's tables.")
+    keep_jobs_days: int = Field(
+        default=7, ge=1, description="Days that ended jobs stay in the job engine's tables."
+    )
 
     # Logs
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least severity logged.")
-    log_format: Literal["console", "json"] = Field("console", description="For people, or for a log collector.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least severity logged."
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="For people, or for a log collector."
+    )
 
     @field_validator("public_origin")
     @classmethod

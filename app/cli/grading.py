@@ -1,0 +1,167 @@
+"""Grading from the command line: the same grader as the site's, with the verdict written for a terminal."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import typer
+
+from app.errors import BadRequest, NotFound, Unavailable
+from app.settings import Settings
+from app.submissions.service import source_problem
+from grader.drill import Drill, DrillProblems, load_drills
+from grader.grade import grade
+from grader.pool import Pool, SandboxUnavailable
+from grader.verdict import CaseResult, Decided, Lane, Outcome, Verdict, encode
+
+_MARKS = {True: "ok", False: "!!"}
+
+
+def grade_file(settings: Settings, drill_id: str, file: Path, lane: Lane, as_json: bool) -> int:
+    """Grade `file` and print the verdict. Returns 0 accepted, 1 not accepted, 2 grader problem."""
+    drill = _drill(settings, drill_id)
+    source = _source(file, settings.source_limit)
+    try:
+        with Pool(lane, 1, framework=drill.framework, hidden=_hidden(settings)) as pool:
+            verdict = _verdict(drill, source, lane, pool)
+    except SandboxUnavailable as error:
+        raise Unavailable(f"Nothing can be graded here: {error.reason}", error.what_to_do) from error
+    typer.echo(encode(verdict).decode() if as_json else "\n".join(told(verdict)))
+    if verdict.outcome is Outcome.GRADER_PROBLEM:
+        typer.echo(f"grader problem: {verdict.problem}", err=True)
+        return 2
+    return 0 if verdict.outcome is Outcome.ACCEPTED else 1
+
+
+def run_gate(settings: Settings, drill_id: str) -> int:
+    """Put one drill or all of them through the publication gate; returns 0 when all pass."""
+    from grader.check import main as gate
+
+    if drill_id:
+        _drill(settings, drill_id)
+    return gate(settings.drills, drill_id or None)
+
+
+def told(verdict: Verdict) -> Iterator[str]:
+    """A verdict in lines for a terminal: the sentence, the cases as a table, the first failure, the question."""
+    yield f"{_MARKS[verdict.outcome is Outcome.ACCEPTED]}  {verdict.sentence}"
+    if verdict.cases:
+        yield ""
+        yield from _table(verdict.cases)
+    for skipped in verdict.skipped:
+        yield f"--  {skipped.name}: {skipped.reason}"
+    failure = next((case for case in verdict.cases if case.outcome is not Outcome.ACCEPTED and case.visible), None)
+    if failure is not None:
+        yield ""
+        yield from _failure(failure)
+    yield from _diagnosis(verdict)
+    for finding in verdict.findings:
+        yield f"note: line {finding.line}: {finding.text}" if finding.line else f"note: {finding.text}"
+    if verdict.console.text:
+        yield ""
+        yield "Printed by your code:"
+        yield from (f"  | {_plain(line)}" for line in verdict.console.text.splitlines()[:40])
+    yield ""
+    times = verdict.timings
+    yield f"{times.total:.2f} s: runner {times.pool:.2f}, loading {times.load:.2f}, your code {times.run:.2f}, " + (
+        f"judging {times.judge:.2f}, diagnosis {times.diagnose:.2f}"
+    )
+
+
+def _table(cases: Iterable[CaseResult]) -> Iterator[str]:
+    rows = [("", "case", "shape", "data", "type", "error / tolerance")]
+    for case in cases:
+        error = "" if case.error is None else f"{case.error:.3g}"
+        rows.append(
+            (
+                _MARKS[case.outcome is Outcome.ACCEPTED],
+                _plain(case.name),
+                _plain(case.shape) if case.visible else "hidden",
+                _plain(case.data),
+                case.dtype,
+                error
+                if case.outcome in (Outcome.ACCEPTED, Outcome.WRONG_ANSWER)
+                else case.outcome.replace("_", " "),
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _failure(case: CaseResult) -> Iterator[str]:
+    yield f"First failure: {case.name} ({case.shape or 'no shape'}; {case.data or 'no data'})"
+    if case.mismatch is not None:
+        where = case.mismatch.first
+        place = f"[{', '.join(map(str, where.index))}]"
+        if where.tile is not None:
+            place += f", tile {where.tile}, lane {where.lane}"
+        yield f"  {case.mismatch.output} at {place}: expected {case.mismatch.expected}, got {case.mismatch.actual}"
+        yield f"  {case.mismatch.wrong:,} of {case.mismatch.total:,} elements are wrong" + (
+            f", {case.mismatch.nan:,} of them NaN" if case.mismatch.nan else ""
+        )
+        yield from (f"  {feature}" for feature in case.mismatch.features)
+    if case.detail:
+        line = f"line {case.line}: " if case.line else ""
+        yield from (f"  {line if first else ''}{_plain(text)}" for first, text in _numbered(case.detail))
+
+
+def _numbered(text: str) -> Iterator[tuple[bool, str]]:
+    for number, line in enumerate(text.splitlines()):
+        yield number == 0, line
+
+
+def _diagnosis(verdict: Verdict) -> Iterator[str]:
+    diagnosis = verdict.diagnosis
+    if diagnosis is None:
+        return
+    yield ""
+    if diagnosis.smallest_failing is not None:
+        yield f"Smallest failing shape: {diagnosis.smallest_failing.shape}"
+    if diagnosis.nearest_passing is not None:
+        yield f"Nearest passing shape:  {diagnosis.nearest_passing.shape}"
+    if diagnosis.trend:
+        yield f"Error against tiles:    {diagnosis.trend}"
+    if diagnosis.question:
+        yield f"Ask yourself: {diagnosis.question}"
+
+
+def _plain(text: str) -> str:
+    """Text of a learner's program without what would act on the terminal."""
+    return "".join(character if character.isprintable() else "�" for character in text)
+
+
+def _verdict(drill: Drill, source: str, lane: Lane, pool: Pool) -> Verdict:
+    for event in grade(drill, source, lane, pool=pool, seed=secrets.token_bytes(16)):
+        if isinstance(event, Decided):
+            return event.verdict
+    raise Unavailable("The grader ended without a verdict.")
+
+
+def _drill(settings: Settings, drill_id: str) -> Drill:
+    try:
+        drills = load_drills(settings.drills)
+    except DrillProblems as error:
+        raise BadRequest(str(error)) from error
+    if drill_id not in drills:
+        raise NotFound(f"drill {drill_id!r} (there are: {', '.join(drills) or 'none'})")
+    return drills[drill_id]
+
+
+def _source(file: Path, limit: int) -> str:
+    try:
+        source = file.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise BadRequest(f"{file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise BadRequest(f"{file} is not UTF-8: byte {error.start} is not part of any character.") from error
+    problem = source_problem(source, limit)
+    if problem:
+        raise BadRequest(f"{file}: {problem}")
+    return source
+
+
+def _hidden(settings: Settings) -> tuple[Path, ...]:
+    return tuple(path.resolve() for path in (settings.data, settings.drills, settings.content))
