@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import linecache
 from collections.abc import Iterator
 from typing import Final
@@ -47,12 +48,15 @@ def describe(error: BaseException) -> str:
         text = "(its message cannot be shown)"
     name = type(error).__name__
     whole = f"{name}: {text}" if text else name
-    return whole if len(whole) <= LONGEST_MESSAGE else whole[:LONGEST_MESSAGE] + " …"
+    short = whole if len(whole) <= LONGEST_MESSAGE else whole[:LONGEST_MESSAGE] + " …"
+    return short.encode("utf-8", "replace").decode()  # half a surrogate pair has no bytes to travel as
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether memory was refused: Python's error, or one of PyTorch's."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
     return isinstance(error, RuntimeError) and "can't allocate memory" in describe(error)
 

@@ -31,8 +31,10 @@ class Group:
         return (self.memory,) if self.memory == self.pids else (self.memory, self.pids)
 
     def limit(self, memory_bytes: int, processes: int) -> None:
-        """Set both limits. Raises `OSError`."""
+        """Allow so much memory beyond what is used now, and so many processes in all. Raises `OSError`."""
         (self.pids / "pids.max").write_text(str(processes))
+        used = self.memory / ("memory.current" if self.version == 2 else "memory.usage_in_bytes")
+        memory_bytes += int(used.read_text())
         if self.version == 2:
             (self.memory / "memory.max").write_text(str(memory_bytes))
             with contextlib.suppress(OSError):  # no swap, no file

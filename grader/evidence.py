@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from grader import wire
 
 KEPT_LAUNCHES: Final = 200
-_UNSIGNED: Final[dict[int, np.dtype[Any]]] = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8")}
+_UNSIGNED: Final[dict[int, np.dtype[Any]]] = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 Pointers = NDArray[np.uint64]
 Indices = NDArray[np.int64]

@@ -1,8 +1,8 @@
 """The untrusted side: runs beside the learner's code, one input at a time, and holds no answer.
 
 Started by `grader.sandbox` in a confined process. It imports the frameworks, says that it is ready, puts hard limits
-on itself, runs the learner's file, and then answers calls with raw bytes. Everything it sends may be forged by the
-code it runs; the judge's side knows that.
+on itself, runs the learner's file, and answers calls with raw bytes. The code it runs may forge everything it sends;
+the judge's side knows that.
 
 Reading order: `main` → `Session` → `Session.load` → `Session.call`.
 """
@@ -42,7 +42,11 @@ class Channel:
         self._waiting: list[bytes] = []
 
     def send(self, answer: wire.Answer) -> None:
-        self._socket.sendall(wire.frame(answer))
+        try:
+            data = wire.frame(answer)
+        except UnicodeEncodeError as error:  # text that is not text, somewhere in a result
+            data = wire.frame(wire.Failed(kind="refused", message=f"The result cannot be sent: {error.reason}"))
+        self._socket.sendall(data)
 
     def receive(self) -> wire.Order:
         while not self._waiting:

@@ -1,8 +1,8 @@
 """Warm one-shot runners: started with the frameworks imported and nobody's code in them, used once, thrown away.
 
 Importing PyTorch and Triton takes seconds; a pool does it before anybody waits. `take` hands out a runner, and a
-thread starts the next. All runners are children of that one thread, since the kernel kills them when the thread that
-started them ends: whatever becomes of this process, they go with it.
+thread starts the next. All runners are children of that one thread, since the kernel kills them when the thread
+that started them ends: whatever becomes of this process, they go with it.
 
 Reading order: `Pool.take` → `Pool._keep_warm` → `Pool._start_one`.
 """
@@ -14,12 +14,12 @@ import threading
 import time
 from collections import deque
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 from grader import cgroups, sandbox
-from grader.runner import Failure, FailureKind, Limits, Runner
-from grader.sandbox import SandboxUnavailable
+from grader.failure import Failure, FailureKind, Limits
+from grader.runner import Runner
+from grader.uids import SandboxUnavailable
 from grader.verdict import Console, Lane
 
 __all__ = ["Console", "Failure", "FailureKind", "Limits", "Pool", "Runner", "SandboxUnavailable"]
@@ -67,7 +67,7 @@ class Pool:
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def take(self, limits: Limits | None = None, seconds: float = START_SECONDS) -> Runner:
@@ -158,7 +158,7 @@ class Pool:
         arguments = ("{channel}", self._framework, self._device, str(limits.answer_bytes))
         spec = sandbox.Spec(
             command=("-I", "-B", "-X", "utf8", "-c", BOOT, *arguments),
-            memory_bytes=max(limits.memory_bytes, 1 << 30),
+            memory_bytes=limits.memory_bytes + (8 << 30 if self._gpu else 2 << 30),  # while importing
             files_bytes=limits.files_bytes,
             processes=max(limits.processes, 64),
             environment={} if self._gpu else {"TRITON_INTERPRET": "1"},

@@ -1,68 +1,37 @@
 """The judge's end of one runner: orders out, answers in, and a reason whenever there is no answer.
 
-Nothing here trusts the other end. Every wait has a deadline of the judge's clock; every frame is bounded and checked;
-what the learner prints is drained as it comes, so that it blocks nobody, and kept only up to a cap.
+Nothing here trusts the other end. Every wait has a deadline of the judge's clock; every frame is bounded and
+checked; what the learner prints is drained as it comes, so that it blocks nobody, and kept only up to a cap.
 
-Reading order: `Limits` → `Failure` → `Runner.load`, `Runner.call`, `Runner.close` → `Runner._exchange`.
+Reading order: `Runner.load`, `Runner.call`, `Runner.close` → `Runner._exchange`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import selectors
 import signal
 import time
-from dataclasses import dataclass
-from enum import StrEnum
-from types import TracebackType
 from typing import Final, Protocol
 
 from grader import wire
+from grader.failure import (
+    Failure,
+    FailureKind,
+    Limits,
+    NoAnswer,
+    Printed,
+    crash_line,
+    learner_failure,
+    memory_text,
+    status_text,
+)
 from grader.verdict import Console
 
 CHUNK: Final = 1 << 18
 WATCH_SECONDS: Final = 0.05  # how often memory is looked at where no cgroup limits it
 LAST_WORDS_SECONDS: Final = 1.0  # for a process whose channel closed to end by itself
-
-
-class FailureKind(StrEnum):
-    """Why there is no answer."""
-
-    COMPILE_ERROR = "compile_error"
-    MISSING_ENTRY = "missing_entry"
-    RAISED = "raised"
-    TIME_LIMIT = "time_limit"
-    OUT_OF_MEMORY = "out_of_memory"
-    OUTPUT_LIMIT = "output_limit"
-    DIED = "died"
-    MALFORMED = "malformed"
-    REFUSED = "refused"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one submission may use, all processes of it together."""
-
-    memory_bytes: int = 2 << 30
-    files_bytes: int = 64 << 20  # in /tmp and /dev/shm
-    processes: int = 64
-    load_seconds: float = 20.0
-    total_seconds: float = 120.0
-    console_bytes: int = 64 << 10  # kept of what is printed
-    printed_bytes: int = 16 << 20  # printed before the run is stopped
-    answer_bytes: int = 128 << 20
-
-
-@dataclass(frozen=True)
-class Failure:
-    """No answer, and why. The text is for learners; it came through the learner's process and proves nothing."""
-
-    kind: FailureKind
-    message: str
-    traceback: str = ""
-    line: int | None = None
 
 
 class Process(Protocol):
@@ -80,14 +49,6 @@ class Process(Protocol):
     def wait(self, seconds: float) -> int | None: ...
 
 
-class _NoAnswer(Exception):
-    """Carries a failure out of the exchange."""
-
-    def __init__(self, kind: FailureKind, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.failure = Failure(kind, message, "", line)
-
-
 class Runner:
     """One warm process for one submission. Not for several threads at once, except for `abort`."""
 
@@ -95,11 +56,12 @@ class Runner:
         self._box = box
         self._limits = limits
         self._frames = wire.Frames(limits.answer_bytes + (1 << 20))
-        self._console = _Console(limits)
+        self._console = Printed(limits)
         self._failure: Failure | None = None
         self._closed = False
         self._spent = 0.0
         self._watched = False
+        self._memory_before = 0
         self.seconds = 0.0  # of the judge's clock that the last exchange took
         channel, *streams = box.descriptors
         self._channel = channel
@@ -111,7 +73,7 @@ class Runner:
     def __enter__(self) -> Runner:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -132,9 +94,10 @@ class Runner:
     def confine(self, limits: Limits, *, gpu: bool = False) -> None:
         """Set the limits of this submission, before its code is there. For the pool."""
         self._limits = limits
-        self._console = _Console(limits)
+        self._console = Printed(limits)
         self._frames = wire.Frames(limits.answer_bytes + (1 << 20))
         self._watched = not self._box.limit(limits.memory_bytes, limits.processes)
+        self._memory_before = self._box.resident() if self._watched else 0
         order = wire.Confine(
             data_bytes=0 if gpu else limits.memory_bytes,  # a driver reserves address space by the hundred GB
             file_bytes=limits.files_bytes,
@@ -149,7 +112,7 @@ class Runner:
         """Run the learner's file. The runner is of no use after a failure."""
         answer = self._ask(order, self._limits.load_seconds)
         if isinstance(answer, wire.Failed):
-            self._failure = _learner_failure(answer)
+            self._failure = learner_failure(answer)
             return self._failure
         if isinstance(answer, wire.Loaded | Failure):
             return answer
@@ -159,13 +122,19 @@ class Runner:
         """Call one entry, within `seconds`. After an exception in the learner's code another call may be made."""
         answer = self._ask(order, seconds)
         if isinstance(answer, wire.Failed):
-            return _learner_failure(answer)
+            return learner_failure(answer)
         if isinstance(answer, Failure):
             return answer
         if not isinstance(answer, wire.Returned):
             return self._wrong("answered a call with something else")
         problem = _misfit(order, answer)
         return self._wrong(problem) if problem else answer
+
+    def console(self) -> Console:
+        """What was printed until now; the runner goes on."""
+        with contextlib.suppress(OSError, NoAnswer):  # the next call says that it was too much
+            self._drain(0.0)
+        return self._console.result()
 
     def abort(self) -> None:
         """End the process from another thread; whoever waits for it gets a `died` failure."""
@@ -191,7 +160,7 @@ class Runner:
         started = time.monotonic()
         try:
             return self._exchange(self._pack(order), started + allowed)
-        except _NoAnswer as none:
+        except NoAnswer as none:
             self._failure = none.failure
             self._box.kill()
             return none.failure
@@ -206,10 +175,10 @@ class Runner:
         try:
             return memoryview(wire.frame(order))
         except UnicodeEncodeError:
-            raise _NoAnswer(FailureKind.COMPILE_ERROR, "The file is not text: it has half a surrogate pair.") from None
+            raise NoAnswer(FailureKind.COMPILE_ERROR, "The file has half a surrogate pair in it.") from None
 
     def _exchange(self, out: memoryview, deadline: float) -> wire.Answer:
-        """Send, then wait for one message, draining what is printed. Raises `_NoAnswer`."""
+        """Send, then wait for one message, draining what is printed. Raises `NoAnswer`."""
         if out:
             self._refuse_unasked()
         channel_events = selectors.EVENT_READ | (selectors.EVENT_WRITE if out else 0)
@@ -218,7 +187,7 @@ class Runner:
         while True:
             now = time.monotonic()
             if now >= deadline:
-                raise _NoAnswer(FailureKind.TIME_LIMIT, "It did not finish in time.")
+                raise NoAnswer(FailureKind.TIME_LIMIT, "It did not finish in time.")
             if self._watched and now >= look:
                 self._watch_memory()
                 look = now + WATCH_SECONDS
@@ -226,6 +195,7 @@ class Runner:
             for key, events in self._selector.select(max(wait, 0.0)):
                 if key.fd != self._channel:
                     self._hear(key.fd)
+                    self._limit_output()
                     continue
                 if events & selectors.EVENT_WRITE:
                     out = self._send(out)
@@ -251,16 +221,16 @@ class Runner:
         try:
             payloads = list(self._frames.feed(data))
         except wire.Malformed as error:
-            raise _NoAnswer(FailureKind.MALFORMED, f"The process sent {error}.") from None
+            raise NoAnswer(FailureKind.MALFORMED, f"The process sent {error}.") from None
         if len(payloads) > 1 or (payloads and not self._frames.empty):
-            raise _NoAnswer(FailureKind.MALFORMED, "The process sent more than it was asked for.")
+            raise NoAnswer(FailureKind.MALFORMED, "The process sent more than it was asked for.")
         return payloads[0] if payloads else None
 
     def _decode(self, payload: bytes) -> wire.Answer:
         try:
             return wire.decode_answer(payload)
         except wire.Malformed as error:
-            raise _NoAnswer(FailureKind.MALFORMED, f"The process sent {error}.") from None
+            raise NoAnswer(FailureKind.MALFORMED, f"The process sent {error}.") from None
 
     def _refuse_unasked(self) -> None:
         """Nothing may lie in the channel when a question is asked: it would be an answer from before."""
@@ -268,7 +238,7 @@ class Runner:
             data = os.read(self._channel, CHUNK)
             if not data:
                 raise self._last_words()
-            raise _NoAnswer(FailureKind.MALFORMED, "The process sent a message that nobody had asked for.")
+            raise NoAnswer(FailureKind.MALFORMED, "The process sent a message that nobody had asked for.")
 
     def _hear(self, descriptor: int) -> None:
         try:
@@ -278,28 +248,31 @@ class Runner:
         if not data:
             self._selector.unregister(descriptor)
         self._console.add(data)
+
+    def _limit_output(self) -> None:
         if self._console.over:
-            message = f"It printed more than {self._limits.printed_bytes >> 20} MiB."
-            raise _NoAnswer(FailureKind.OUTPUT_LIMIT, message)
+            raise NoAnswer(FailureKind.OUTPUT_LIMIT, self._output_text())
+
+    def _output_text(self) -> str:
+        return f"It printed more than {self._limits.printed_bytes >> 20} MiB."
 
     def _watch_memory(self) -> None:
-        if self._box.resident() > self._limits.memory_bytes:
-            raise _NoAnswer(FailureKind.OUT_OF_MEMORY, _memory_text(self._limits))
+        if self._box.resident() > self._memory_before + self._limits.memory_bytes:
+            raise NoAnswer(FailureKind.OUT_OF_MEMORY, memory_text(self._limits))
 
-    def _last_words(self) -> _NoAnswer:
+    def _last_words(self) -> NoAnswer:
         """Why the channel closed: the process ended, or closed it and lives on."""
         status = self._box.wait(LAST_WORDS_SECONDS)
-        try:
-            self._drain(0.05)
-        except _NoAnswer as none:
-            return none
+        self._drain(0.05)
+        if self._console.over:
+            return NoAnswer(FailureKind.OUTPUT_LIMIT, self._output_text())
         if self._box.killed_for_memory():
-            return _NoAnswer(FailureKind.OUT_OF_MEMORY, _memory_text(self._limits))
+            return NoAnswer(FailureKind.OUT_OF_MEMORY, memory_text(self._limits))
         if status is None:
-            return _NoAnswer(FailureKind.MALFORMED, "The process closed its channel to the judge.")
+            return NoAnswer(FailureKind.MALFORMED, "The process closed its channel to the judge.")
         if status == 128 + signal.SIGXCPU:
-            return _NoAnswer(FailureKind.TIME_LIMIT, "It used more processor time than allowed.")
-        return _NoAnswer(FailureKind.DIED, _status_text(status), _crash_line(self._console.result().text))
+            return NoAnswer(FailureKind.TIME_LIMIT, "It used more processor time than allowed.")
+        return NoAnswer(FailureKind.DIED, status_text(status), crash_line(self._console.result().text))
 
     def _drain(self, seconds: float) -> None:
         """Read what is still in the pipes of stdout and stderr."""
@@ -307,7 +280,7 @@ class Runner:
         while True:
             keys = [key for key, _ in self._selector.select(max(deadline - time.monotonic(), 0.0))]
             streams = [key.fd for key in keys if key.fd != self._channel]
-            if not streams:
+            if not streams or self._console.over:
                 return
             for descriptor in streams:
                 self._hear(descriptor)
@@ -316,36 +289,6 @@ class Runner:
         self._failure = Failure(FailureKind.MALFORMED, f"The process {what}.")
         self._box.kill()
         return self._failure
-
-
-class _Console:
-    """What was printed, both streams in order of arrival, up to a cap; the rest is counted."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._kept = bytearray()
-        self._total = 0
-        self._limits = limits
-
-    def add(self, data: bytes) -> None:
-        self._total += len(data)
-        self._kept += data[: self._limits.console_bytes - len(self._kept)]
-
-    @property
-    def over(self) -> bool:
-        return self._total > self._limits.printed_bytes
-
-    def result(self) -> Console:
-        return Console(text=clean(self._kept.decode("utf-8", "replace")), dropped=self._total - len(self._kept))
-
-
-def clean(text: str) -> str:
-    """Without control characters (line ends and tabs apart), which databases, terminals and pages may choke on."""
-    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
-
-
-def _learner_failure(answer: wire.Failed) -> Failure:
-    line = answer.line if answer.line is not None and 0 < answer.line < 1 << 31 else None
-    return Failure(FailureKind(answer.kind), clean(answer.message[:4000]), clean(answer.traceback[:8000]), line)
 
 
 def _misfit(order: wire.Call, answer: wire.Returned) -> str:
@@ -364,23 +307,3 @@ def _misfit(order: wire.Call, answer: wire.Returned) -> str:
     if len(answer.args_digest) != sum(1 for value in order.args for _ in wire.arrays_in(value)):
         return "did not digest its arguments"
     return ""
-
-
-def _memory_text(limits: Limits) -> str:
-    return f"It needed more than the {limits.memory_bytes / (1 << 30):.3g} GiB of memory allowed."
-
-
-def _status_text(status: int) -> str:
-    number = status - 128
-    if status > 128 and number in {s.value for s in signal.Signals}:
-        name = signal.Signals(number).name
-        reason = {"SIGSEGV": "memory outside every tensor was touched", "SIGBUS": "a bad address was touched"}
-        return f"The process was ended by {name}" + (f": {reason[name]}." if name in reason else ".")
-    return f"The process ended by itself with status {status} before it answered."
-
-
-def _crash_line(text: str) -> int | None:
-    """The learner's line from the last crash report in what was printed."""
-    report = text.rfind("Fatal Python error")
-    found = re.search(r'File "submission\.py", line (\d{1,7})', text[report:]) if report >= 0 else None
-    return int(found.group(1)) if found else None

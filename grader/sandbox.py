@@ -15,33 +15,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import IO, Final
 
 from grader import cgroups, layout, seccomp
+from grader.uids import SandboxUnavailable, Uid, tool, user_namespaces_for_others
 
-FIRST_UID: Final = 61000  # between the ids of people and those that systemd hands out
-UIDS: Final = 180
 JOIN_GROUPS: Final = (
     'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 > "$1" || exit 125; shift; n=$((n-1)); done; exec "$@"'
 )
-
-
-class SandboxUnavailable(Exception):
-    """No confined process can be started here, so nothing can be graded. Says why, and what to do about it."""
-
-    def __init__(self, reason: str, what_to_do: str) -> None:
-        super().__init__(f"{reason} {what_to_do}")
-        self.reason = reason
-        self.what_to_do = what_to_do
 
 
 @dataclass(frozen=True)
@@ -61,21 +49,22 @@ class Box:
     """A running confined process: its channel, what it prints, and the means to end it and all it started."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], channel: socket.socket, init: int | None, uid: _Uid | None,
+        self, process: subprocess.Popen[bytes], channel: socket.socket, init: int | None, uid: Uid | None,
         group: cgroups.Group | None,
     ) -> None:  # fmt: skip
         self.process = process
         self.channel = channel
         self.group = group
+        self.uid = uid
         self._init = init  # descriptor of process 1 of the namespace: killing it kills all
-        self._uid = uid
         self._closing = threading.Lock()
         self._closed = False
 
     @property
     def descriptors(self) -> tuple[int, int, int]:
         """Channel, stdout, stderr."""
-        return self.channel.fileno(), *(stream.fileno() for stream in self._streams())
+        out, err = self._streams()
+        return self.channel.fileno(), out.fileno(), err.fileno()
 
     def _streams(self) -> tuple[IO[bytes], IO[bytes]]:
         assert self.process.stdout is not None
@@ -133,19 +122,19 @@ class Box:
             thing.close()
         if self.group is not None:
             self.group.remove()
-        if self._uid is not None:
-            self._uid.release()
+        if self.uid is not None:
+            self.uid.release()
         return status
 
     def resident(self) -> int:
         """Bytes of memory that the processes inside hold, files mapped from disk apart."""
-        return sum(_resident(pid) for pid in _descendants(self.process.pid))
+        return sum(_resident(pid) for pid in descendants(self.process.pid))
 
 
 def start(spec: Spec) -> Box:
     """Start a confined process. Raises `SandboxUnavailable`."""
-    bwrap = _tool("bwrap", "bubblewrap")
-    uid = _Uid.take() if os.geteuid() == 0 else None
+    bwrap = tool("bwrap", "bubblewrap")
+    uid = Uid.take() if os.geteuid() == 0 else None
     group = cgroups.create()
     try:
         if group is not None:
@@ -169,7 +158,7 @@ def explain(said: str) -> SandboxUnavailable:
     return SandboxUnavailable(f"A confined process did not start: {said}", "Run `tilewright doctor`.")
 
 
-def _launch(spec: Spec, bwrap: str, uid: _Uid | None, group: cgroups.Group | None) -> Box:
+def _launch(spec: Spec, bwrap: str, uid: Uid | None, group: cgroups.Group | None) -> Box:
     ours, theirs = socket.socketpair()
     facts, facts_out = (os.fdopen(fd, mode, buffering=0) for fd, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
     filter_fd = _filter(bool(spec.devices))
@@ -206,7 +195,7 @@ def _init_process(facts: int) -> int | None:
     return None
 
 
-def _options(spec: Spec, uid: _Uid | None, *, info: int, seccomp_fd: int | None) -> list[str]:
+def _options(spec: Spec, uid: Uid | None, *, info: int, seccomp_fd: int | None) -> list[str]:
     """Bubblewrap's options: namespaces first, then the root from top to bottom, then what closes it."""
     half = str(max(spec.files_bytes // 2, 1 << 20))
     options = ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
@@ -236,7 +225,7 @@ def _options(spec: Spec, uid: _Uid | None, *, info: int, seccomp_fd: int | None)
 
 def _step_down(uid: int, bwrap: str, filter_fd: int | None) -> list[str]:
     """From root to a user id without capabilities; with a filter, on into a user namespace of that id."""
-    setpriv = _tool("setpriv", "util-linux")
+    setpriv = tool("setpriv", "util-linux")
     command = [setpriv, f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
     command += ["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]
     if filter_fd is None:
@@ -261,56 +250,13 @@ def _memory_file(data: bytes) -> IO[bytes]:
     return file
 
 
-def _tool(name: str, package: str) -> str:
-    path = shutil.which(name, path="/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin")
-    if path is None:
-        raise SandboxUnavailable(f"{name} is not installed.", f"Install it: apt-get install {package}")
-    return path
-
-
-@cache
-def user_namespaces_for_others() -> bool:
-    """Whether an unprivileged user id may make a user namespace here; asked once, by doing it. For root."""
-    try:
-        bwrap = _tool("bwrap", "bubblewrap")
-        setpriv = _tool("setpriv", "util-linux")
-    except SandboxUnavailable:
-        return False
-    step = [setpriv, f"--reuid={FIRST_UID}", f"--regid={FIRST_UID}", "--clear-groups"]
-    probe = [*step, bwrap, "--unshare-user", "--ro-bind", "/", "/", "--", "/bin/true"]
-    done = subprocess.run(probe, capture_output=True, check=False, cwd="/", env={})  # noqa: S603 - every word is ours
-    return done.returncode == 0
-
-
-class _Uid:
-    """A user id that no other runner on this machine has, held by a name that the kernel frees when we die."""
-
-    def __init__(self, number: int, lock: socket.socket) -> None:
-        self.number = number
-        self._lock = lock
-
-    @classmethod
-    def take(cls) -> _Uid:
-        for number in range(FIRST_UID, FIRST_UID + UIDS):
-            lock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            try:
-                lock.bind(f"\0tilewright-runner-{number}")
-            except OSError:
-                lock.close()
-            else:
-                return cls(number, lock)
-        raise SandboxUnavailable(f"All {UIDS} user ids for runners are in use.", "Lower the number of workers.")
-
-    def release(self) -> None:
-        self._lock.close()
-
-
-def _descendants(pid: int) -> Iterator[int]:
+def descendants(pid: int) -> Iterator[int]:
+    """Process ids of everything below `pid`."""
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child in (task / "children").read_text().split():
                 yield int(child)
-                yield from _descendants(int(child))
+                yield from descendants(int(child))
 
 
 def _resident(pid: int) -> int:

@@ -1,0 +1,9 @@
+"""Never returns.
+
+expect: time_limit
+"""
+
+
+def run(x):
+    while True:
+        pass

@@ -1,0 +1,7 @@
+"""Never finishes loading.
+
+expect: time_limit
+"""
+
+while True:
+    pass
