@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from grader import messages
 from grader.abilities import counts_traffic
 from grader.compare import Comparison, Feature, Tiling, compare
 from grader.drill import Drill
-from grader.kit import Ask, Case, Output, Placed, Reply, Values, decode, generator, tile_block
+from grader.kit import Ask, Case, Output, Placed, Reply, Values, decode, generator
 from grader.pool import Failure
 from grader.rules import block_for, blocks_of, broken_rule, traffic
 from grader.suite import Answers, BrokenDrill
@@ -70,6 +70,7 @@ class _Call:
     outcome: Outcome = Outcome.ACCEPTED
     detail: str = ""
     line: int | None = None
+    features: tuple[Feature, ...] = ()
     comparison: Comparison | None = None
     error: float = 0.0
     outputs: list[Values] = field(default_factory=list)
@@ -79,8 +80,9 @@ class _Call:
     runner_lost: bool = False
     problem: str = ""
 
-    def end(self, outcome: Outcome, detail: str) -> None:
-        self.outcome, self.detail = outcome, detail
+    def end(self, outcome: Outcome, *features: Feature) -> None:
+        """It ends here; the words of the first feature say why."""
+        self.outcome, self.detail, self.features = outcome, features[0].words, features
 
 
 def judge_case(bench: Bench, case: Case, runner: Caller, seconds: float) -> Judged:
@@ -175,7 +177,8 @@ def explain(failure: Failure, drill: Drill, seconds: float) -> tuple[Outcome, st
 
 
 def _failed(call: _Call, drill: Drill, failure: Failure, seconds: float) -> None:
-    call.end(*explain(failure, drill, seconds))
+    outcome, words = explain(failure, drill, seconds)
+    call.end(outcome, Feature(failure.kind, words))
     call.line = failure.line
     call.runner_lost = failure.kind in LOST or failure.kind not in OUTCOMES
     if call.outcome is Outcome.GRADER_PROBLEM:
@@ -198,7 +201,8 @@ def _examine(call: _Call, bench: Bench, ask: Ask, reply: Returned, expected: tup
         if not found.accepted:
             call.comparison = found
             wrong = found.mismatch.wrong if found.mismatch else 0
-            return call.end(Outcome.WRONG_ANSWER, messages.wrong_values(output.name, wrong, actual.size))
+            words = messages.wrong_values(output.name, wrong, actual.size)
+            return call.end(Outcome.WRONG_ANSWER, Feature("values", words), *found.features)
         call.error = max(call.error, found.error or 0.0)
     if complaint := _changed(bench.drill, ask, reply):
         return call.end(Outcome.RULE_BROKEN, complaint)
@@ -207,24 +211,25 @@ def _examine(call: _Call, bench: Bench, ask: Ask, reply: Returned, expected: tup
     return None
 
 
-def _outputs(ask: Ask, reply: Returned) -> tuple[list[Values], str]:
+def _outputs(ask: Ask, reply: Returned) -> tuple[list[Values], Feature | None]:
     """Each promised output as float64, or the first complaint about what came instead."""
     results = [output for output in ask.outputs if output.argument is None]
     values = reply.value if len(results) > 1 else [reply.value]
     if len(results) > 1 and not (isinstance(values, list) and len(values) == len(results)):
-        return [], messages.wrong_count(ask.entry, len(values) if isinstance(values, list) else 1, len(results))
+        got = len(values) if isinstance(values, list) else 1
+        return [], Feature("count", messages.wrong_count(ask.entry, got, len(results)))
     returned = iter(values if results else [])
     arrays = []
     for output in ask.outputs:
         value = next(returned) if output.argument is None else reply.args.get(output.argument)
         if not isinstance(value, Array):
-            return [], messages.not_an_array(ask.entry, _type_name(value))
+            return [], Feature("not_tensor", messages.not_an_array(ask.entry, _type_name(value)))
         if value.dtype != output.dtype:
-            return [], messages.wrong_dtype(output.name, value.dtype, output.dtype)
+            return [], Feature("dtype", messages.wrong_dtype(output.name, value.dtype, output.dtype))
         if value.shape != output.shape:
-            return [], messages.wrong_shape(output.name, value.shape, output.shape)
+            return [], Feature("shape", messages.wrong_shape(output.name, value.shape, output.shape))
         arrays.append(decode(to_numpy(value), value.dtype))
-    return arrays, ""
+    return arrays, None
 
 
 def _type_name(value: object) -> str:
@@ -241,10 +246,10 @@ def _tiling(output: Output, blocks: tuple[int, ...]) -> Tiling | None:
     return None if block is None else Tiling(output.tiled_axis, block)
 
 
-def _changed(drill: Drill, ask: Ask, reply: Returned) -> str:
+def _changed(drill: Drill, ask: Ask, reply: Returned) -> Feature | None:
     """The complaint about the first array argument whose storage, guard bands included, is not as it was sent."""
     if not drill.rules.inputs_unchanged:
-        return ""
+        return None
     written = {output.argument for output in ask.outputs}
     arrays = [(i, argument) for i, argument in enumerate(ask.args) if isinstance(argument, Placed)]
     if len(reply.args_digest) != len(arrays):
@@ -255,8 +260,8 @@ def _changed(drill: Drill, ask: Ask, reply: Returned) -> str:
         else:
             intact = digest == hashlib.sha256(argument.storage.tobytes()).hexdigest()
         if not intact:
-            return messages.inputs_changed(position)
-    return ""
+            return Feature("inputs_changed", messages.inputs_changed(position))
+    return None
 
 
 def _guards_intact(sent: Placed, back: Array | None) -> bool:
@@ -300,7 +305,7 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
     return Judged(
         case=case,
         result=result,
-        features=comparison.features if comparison else (),
+        features=last.features,
         blocks=tuple(sorted({block for call in calls for block in call.blocks})),
         traffic=tuple(moved for call in calls for moved in call.traffic),
         run=run,
@@ -308,21 +313,3 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         runner_lost=last.runner_lost,
         problem=last.problem,
     )
-
-
-def hidden(result: CaseResult, number: int) -> CaseResult:
-    """What may be said of a hidden case: that it exists, and how it ended. No shape, data, numbers, text or
-    time.
-    """
-    return CaseResult(name=messages.hidden_name(number), visible=False, outcome=result.outcome)
-
-
-def longest_tile(judged: Sequence[Judged], tiled: str | None) -> int | None:
-    """The block length that cut the longest tiled axis among these cases, from what was launched."""
-    if tiled is None:
-        return None
-    blocks = tuple({block for one in judged for block in one.blocks})
-    return tile_block(blocks, max((one.case.dims[tiled] for one in judged), default=0))
-
-
-__all__ = ["Bench", "Caller", "Judged", "explain", "hidden", "judge_case", "longest_tile", "replace"]

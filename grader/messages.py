@@ -98,6 +98,10 @@ def too_slow(seconds: float) -> str:
     return f"The call was still running after {seconds:g} s and was stopped."
 
 
+def too_slow_to_load(seconds: float) -> str:
+    return f"The file was still loading after {seconds:g} s and was stopped."
+
+
 def no_time_left(seconds: float) -> str:
     return f"All cases together may take {seconds:g} s, and that time was used up during this one."
 
@@ -108,8 +112,8 @@ def too_much_output(kib: int) -> str:
 
 def died(message: str) -> str:
     return (
-        "The process that ran your code ended without returning: a crash, usually an address far out of bounds, or an "
-        f"exit. {plain(message, 300)}"
+        "The process that ran your code ended without returning: a crash, usually an address far out of bounds, "
+        f"or an exit. {plain(message, 300)}"
     ).strip()
 
 
@@ -118,6 +122,7 @@ def refused(message: str) -> str:
 
 
 LOADING = "loading your file"
+HIDDEN = "hidden"
 GRADER_PROBLEM = "Something on our side went wrong while grading. No attempt is spent; send the same code again."
 
 
@@ -138,7 +143,8 @@ def sentence(outcome: Outcome, results: Sequence[CaseResult], expected: int, ski
 
 def accepted(results: Sequence[CaseResult], skipped: int) -> str:
     visible = sum(result.visible for result in results)
-    text = f"Accepted: all {count(len(results), 'case')} passed, {visible} visible and {len(results) - visible} hidden."
+    hidden = len(results) - visible
+    text = f"Accepted: all {count(len(results), 'case')} passed, {visible} visible and {hidden} hidden."
     if skipped:
         text += f" {count(skipped, 'more case')} can only run in the GPU lane and {was(skipped)} not judged here."
     return text
@@ -179,7 +185,7 @@ def skipped_here(dtype: str) -> str:
 
 
 def hidden_name(number: int) -> str:
-    return f"hidden {number}"
+    return f"{HIDDEN} {number}"
 
 
 # Words.
@@ -199,3 +205,35 @@ def times(number: int) -> str:
 
 def shape(lengths: Sequence[int]) -> str:
     return "(" + ", ".join(str(n) for n in lengths) + ("," if len(lengths) == 1 else "") + ")"
+
+
+# Questions for a failure that looks like no known fault.
+
+QUESTIONS = {
+    "grows": "The error grows with every tile. Which value do you carry from tile to tile, and in which type?",
+    "everywhere": "It is wrong at every length, one tile included. What does one row give when you do it by hand?",
+    "partial": "Whole tiles are right. What do the lanes past the end of the row read, and what do they add?",
+    "second_tile": "One tile is right. What has to happen to what you know when the second tile comes?",
+    "second_tile_grows": "One tile is right, and each further one adds to the error. What has to happen to what "
+    "you know of the earlier tiles when a new one comes?",
+    "beyond": "It is right up to a length and wrong beyond. Which length is written into your code?",
+    "mixed": "Some lengths pass and others do not. What do those that fail have in common?",
+    "whole": "Only whole tiles are wrong. What is different about a last tile that is full?",
+}
+
+
+UNLIKE_ANY = (
+    "Read the contract again, line by line. Which kind of row does it promise that none of the visible cases shows?"
+)
+
+
+def question_for(outcome: str, trend: str) -> str:
+    if outcome == Outcome.WRONG_ANSWER:
+        return QUESTIONS.get(trend, UNLIKE_ANY)
+    if outcome == Outcome.RUNTIME_ERROR:
+        return "Which value does the line that failed get, and where does that value come from?"
+    if outcome == Outcome.TIME_LIMIT:
+        return "How often does your longest loop run for a row of a few thousand columns?"
+    if outcome == Outcome.RULE_BROKEN:
+        return "Which lines of your code read the input, and which write the result?"
+    return ""

@@ -12,66 +12,67 @@ from collections.abc import Sequence
 import numpy as np
 
 from grader import messages
+from grader.compare import Feature
 from grader.drill import Drill
 from grader.kit import Argument, Ask, Placed
 from grader.verdict import Traffic
 from grader.wire import Launch, Moved, Returned
 
 
-def broken_rule(drill: Drill, ask: Ask, returned: Returned, *, counted: bool) -> str:
-    """The first rule of `drill` that this call breaks, in a sentence; empty when all are kept.
+def broken_rule(drill: Drill, ask: Ask, returned: Returned, *, counted: bool) -> Feature | None:
+    """The first rule of `drill` that this call breaks, with its sentence; ``None`` when all are kept.
 
     `counted` says whether the lane counts traffic; without it only launches can be seen.
     """
     rules = drill.rules
     if drill.framework == "triton" and rules.written_by_kernel and returned.launch_count < 1:
-        return messages.no_kernel_ran(ask.entry)
+        return Feature("no_kernel", messages.no_kernel_ran(ask.entry))
     if not counted:
-        return ""
+        return None
     moved = {tensor.tensor: tensor for tensor in returned.traffic}
     return (
-        (_provenance(drill, ask, moved) if rules.written_by_kernel else "")
+        (_provenance(drill, ask, moved) if rules.written_by_kernel else None)
         or _loads(drill, ask, moved)
         or _stores(drill, ask, moved)
     )
 
 
-def _provenance(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> str:
+def _provenance(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> Feature | None:
     """Every byte returned was stored last by a kernel, and the kernels read nothing that something else
     computed.
     """
     for key, _ in _returned_keys(ask):
         share = moved[key].covered if key in moved else 0.0
         if not share >= 1.0:
-            return messages.not_written_by_kernel(share if share == share else 0.0)
+            return Feature("not_written", messages.not_written_by_kernel(share if share == share else 0.0))
     for tensor in moved.values():
         if tensor.foreign_bytes:
-            return messages.computed_elsewhere(in_words(drill, ask, tensor.tensor))
-    return ""
+            return Feature("computed_elsewhere", messages.computed_elsewhere(in_words(drill, ask, tensor.tensor)))
+    return None
 
 
-def _loads(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> str:
+def _loads(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> Feature | None:
     allowed = drill.rules.loads_per_element
     if allowed is None:
-        return ""
+        return None
     for key in (f"arg{i}" for i, argument in enumerate(ask.args) if isinstance(argument, Placed)):
         got = moved[key].loaded_elements_max if key in moved else 0
         # A slot that several index tuples share (stride 0) may be loaded once for each of them.
         limit = allowed * _shares(ask.args[int(key[3:])])
         if not got <= limit:
-            return messages.too_many_loads(in_words(drill, ask, key), got, limit)
-    return ""
+            return Feature("loads", messages.too_many_loads(in_words(drill, ask, key), got, limit))
+    return None
 
 
-def _stores(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> str:
+def _stores(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> Feature | None:
     allowed = drill.rules.stores_per_element
     if allowed is None:
-        return ""
+        return None
     for key, output in _returned_keys(ask):
         got = moved[key].stored_elements_max if key in moved else 0
         if not got <= allowed:
-            return messages.too_many_stores(output, got, allowed)
-    return ""
+            return Feature("stores", messages.too_many_stores(output, got, allowed))
+    return None
 
 
 def traffic(drill: Drill, ask: Ask, returned: Returned) -> tuple[Traffic, ...]:

@@ -196,7 +196,7 @@ class CaseDone(Struct, frozen=True, kw_only=True, tag="case_done"):
 
 
 class Diagnosing(Struct, frozen=True, kw_only=True, tag="diagnosing"):
-    """All cases ran, at least one failed, and probes are running to find out how."""
+    """At least one case failed, and probes are running to find out how. Hidden cases may still follow."""
 
 
 class Decided(Struct, frozen=True, kw_only=True, tag="decided"):

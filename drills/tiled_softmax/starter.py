@@ -1,7 +1,7 @@
 """Tiled softmax: a start that runs.
 
-It takes one tile a row and is right for short rows of moderate values. It does not go on to a second tile, and it does
-not subtract the maximum: see what the verdict says, then change it.
+It takes one tile a row and is right for short rows of moderate values. It does not go on to a second tile, and it
+does not subtract the maximum: see what the verdict says, then change it.
 """
 
 import torch

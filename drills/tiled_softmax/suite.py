@@ -81,8 +81,8 @@ HIDDEN = tuple(
 )
 
 PROBES = (
-    case("probe: normal", "tiles", 2, AT["3B+1"]),
     case("probe: rising", "rising", 2, AT["3B+1"], "rising"),
+    case("probe: normal", "tiles", 2, AT["3B+1"]),
     case("probe: negative", "negative", 2, AT["3B+1"], "negative"),
     case("probe: strided", "strides", 3, AT["B+1"], "normal", layout="padded"),
     case("probe: half precision", "fp16", 2, AT["3B+1"], "normal", dtype="fp16"),
@@ -90,7 +90,7 @@ PROBES = (
 
 
 def around(blocks: tuple[int, ...]) -> tuple[Case, ...]:
-    """Three more lengths around the tile that the learner launched: one past it, one short of two, and past three."""
+    """Three more lengths around the tile that was launched: one past it, one short of two, and past three."""
     block = tile_block(blocks, 4 * MANY) or B
     return (
         case("around: B+1", "tail", 1, block + 1, "negative"),
@@ -119,8 +119,8 @@ def near(dtype: str) -> object:
             dtype=dtype,
             because=(
                 "fp32 arithmetic: x·log₂e and x − m cost a few units of |x|, exp two units, each rescale and sum a "
-                "unit a tile; the factor 24 leaves ten times what correct kernels showed. Below the smallest normal "
-                "fp32 number a GPU may flush to zero."
+                "unit a tile; the factor 24 leaves ten times what correct kernels showed. Below the smallest "
+                "normal fp32 number a GPU may flush to zero."
             ),
         )
 
@@ -133,7 +133,7 @@ def by_log_sum_exp(x: Values) -> Values:
 
 
 SUITE = Suite(
-    axes=(Axis("rows", "rows"), Axis("cols", "columns", tiled=True)),
+    axes=(Axis("rows", "row", "rows"), Axis("cols", "column", "columns", tiled=True)),
     cases=VISIBLE + HIDDEN,
     play=play,
     probes=PROBES,

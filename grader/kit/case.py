@@ -29,7 +29,8 @@ class Axis:
     """
 
     name: str
-    words: str
+    one: str  # "row"
+    many: str  # "rows"
     tiled: bool = False
     least: int = 1
 
@@ -108,7 +109,9 @@ class Suite:
 
     def shape_words(self, case: Case) -> str:
         """The shape in words: "3 rows × 65 columns"."""
-        return " × ".join(f"{case.dims[axis.name]} {axis.words}" for axis in self.axes)
+        return " × ".join(
+            f"{case.dims[axis.name]} {axis.one if case.dims[axis.name] == 1 else axis.many}" for axis in self.axes
+        )
 
     def data_words(self, case: Case) -> str:
         """The data and, when it is not plain, the layout in words."""

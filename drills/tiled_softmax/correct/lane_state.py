@@ -1,4 +1,4 @@
-"""A maximum and a sum for each lane of a tile of 32, combined once at the end of the row: no reduction inside the loop."""
+"""A maximum and a sum for each lane of a tile of 32, combined once at the end: no reduction in the loop."""
 
 import torch
 import triton

@@ -1,4 +1,4 @@
-"""Two passes over tiles of 64: running maximum and sum first, then the weights. The maximum of nothing is guarded."""
+"""Two passes over tiles of 64: running maximum and sum, then the weights. The maximum of nothing is guarded."""
 
 import torch
 import triton

@@ -1,4 +1,4 @@
-"""Four rows a program as a two-dimensional tile of 4 × 256, with the log-sum-exp of each row as the only state kept."""
+"""Four rows a program as a tile of 4 × 256, with the log-sum-exp of each row as the only state kept."""
 
 import torch
 import triton

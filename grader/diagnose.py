@@ -1,0 +1,105 @@
+"""What a failed submission looks like from outside: probes first, then the question that fits.
+
+Probes run on a runner that has seen no hidden input and with a seed that is no secret, so everything they show may
+be shown. Reading order: `worth_probing` → `probe` → `explain_failure`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from grader import hints
+from grader.compare import Feature
+from grader.drill import Drill
+from grader.judge import Bench, Caller, Judged, judge_case
+from grader.kit import Case, Suite, tile_block
+from grader.shrink import SHRINK_RUNS, Prober, as_probe, by_tiles, first_failing, smallest, trend
+from grader.verdict import Diagnosis, Outcome, Probe
+
+PROBE_SEED = b"public probes"
+SECONDS = 4.0
+CURVE_RUNS = 12
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What the probes found; all empty when they found nothing."""
+
+    smallest: Probe | None = None
+    passing: Probe | None = None
+    curve: tuple[Probe, ...] = ()
+    trend: Feature | None = None
+    features: tuple[Feature, ...] = ()
+
+
+def worth_probing(judged: Sequence[Judged]) -> bool:
+    """Did it fail in a way that depends on the shape? A runner that was lost would be lost again at each probe."""
+    first = next((one for one in judged if not one.accepted), None)
+    return (
+        first is not None
+        and not any(one.runner_lost for one in judged)
+        and first.result.outcome in (Outcome.WRONG_ANSWER, Outcome.RUNTIME_ERROR)
+    )
+
+
+def probe(bench: Bench, judged: Sequence[Judged], runner: Caller) -> Probed:
+    """Find the smallest shape that fails and the error by tiles. `runner` has seen no hidden input."""
+    suite = bench.answers.suite
+    public = replace(bench, seed=PROBE_SEED)
+    deadline = time.perf_counter() + SECONDS
+    longest = bench.drill.limits.call_seconds
+
+    def run(case: Case) -> Judged:
+        return judge_case(public, case, runner, min(longest, max(0.1, deadline - time.perf_counter())))
+
+    prober = Prober(run, SHRINK_RUNS, deadline)
+    visible = [one.case for one in judged if one.case.visible and not one.accepted]
+    base = first_failing((*suite.probes, *visible[:1]), prober)
+    block = _block(suite, judged)
+    if base is None:
+        return Probed()
+    block = block or base.block
+    found = smallest(suite, base, prober, block)
+    if found is None:
+        return Probed()
+    prober.allow(CURVE_RUNS)
+    curve = by_tiles(suite, found.failing.case, prober, block)
+    return Probed(
+        smallest=as_probe(suite, found.failing, block),
+        passing=as_probe(suite, found.passing, block) if found.passing else None,
+        curve=tuple(as_probe(suite, tried, block) for _, tried in curve),
+        trend=trend([point for point, _ in curve]),
+        features=found.failing.judged.features,
+    )
+
+
+def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> tuple[Diagnosis, hints.Signature]:
+    """The diagnosis for the learner, and the signature, which stays on our side. One of `judged` failed."""
+    failed = [one for one in judged if not one.accepted]
+    features = probed.features or failed[0].features
+    signature = hints.Signature(
+        outcome=failed[0].result.outcome,
+        cases=tuple(one.case.name for one in failed),
+        families=tuple(sorted({one.case.family for one in failed})),
+        features=tuple(feature.key for feature in features if feature.key != "values"),
+        trend=probed.trend.key if probed.trend else "",
+    )
+    diagnosis = Diagnosis(
+        smallest_failing=probed.smallest,
+        nearest_passing=probed.passing,
+        error_by_tiles=probed.curve,
+        trend=probed.trend.words if probed.trend else "",
+        question=hints.question(hints.load_matrix(drill.folder), signature),
+        related=(*drill.cards, *drill.questions),
+    )
+    return diagnosis, signature
+
+
+def _block(suite: Suite, judged: Sequence[Judged]) -> int | None:
+    """The tile length that was launched, over all cases."""
+    if suite.tiled is None:
+        return None
+    blocks = tuple({block for one in judged for block in one.blocks})
+    return tile_block(blocks, max(one.case.dims[suite.tiled.name] for one in judged))

@@ -1,0 +1,300 @@
+"""A submission from source to verdict, as a stream of events: take a runner, judge each case, ask why it failed.
+
+Reading order: `grade` → `Grading.events` → `_judge_all` → `_judge_some` → `_probe`, `_explain` → `_verdict`.
+Whatever goes wrong on our side ends in a verdict that says so and costs the learner nothing.
+
+Visible cases run first, and the console is taken then: from the first hidden case on, nothing that the learner's
+code says or prints reaches the verdict, only whether it passed. Probes run before that, or else on another runner.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from grader import hints, messages
+from grader.abilities import computes
+from grader.diagnose import Probed, explain_failure, probe, worth_probing
+from grader.drill import Drill
+from grader.findings import findings
+from grader.judge import Bench, Judged, explain, judge_case
+from grader.kit import Case
+from grader.pool import Failure, Limits, Pool, Runner, SandboxUnavailable
+from grader.results import shown, skipped, visible_traffic
+from grader.suite import BrokenDrill, load_answers
+from grader.verdict import (
+    CaseDone,
+    CaseResult,
+    Console,
+    Decided,
+    Diagnosing,
+    Diagnosis,
+    Event,
+    Lane,
+    Outcome,
+    Skipped,
+    Started,
+    Timings,
+    Verdict,
+    decide,
+)
+from grader.wire import Load
+
+WATCH_SECONDS = 0.2
+FRESH_SECONDS = 2.0  # worth waiting for a runner to explain a failure with
+
+# After these the rest is not run: it would fail the same way, and the learner waits.
+FATAL = frozenset(
+    {
+        Outcome.COMPILE_ERROR,
+        Outcome.TIME_LIMIT,
+        Outcome.OUT_OF_MEMORY,
+        Outcome.OUTPUT_LIMIT,
+        Outcome.GRADER_PROBLEM,
+    }
+)
+EXPLAINED = frozenset({Outcome.WRONG_ANSWER, Outcome.RUNTIME_ERROR, Outcome.RULE_BROKEN, Outcome.TIME_LIMIT})
+
+
+class Cancelled(Exception):
+    """The submission was cancelled; there is no verdict."""
+
+
+def grade(
+    drill: Drill,
+    source: str,
+    lane: Lane,
+    *,
+    pool: Pool,
+    seed: bytes,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[Event]:
+    """Grade `source`. Always ends with `Decided`, unless `cancelled()` turns true: then it raises `Cancelled`.
+
+    `seed` must be secret and new for each submission. Closing the iterator ends the sandbox.
+    """
+    yield from Grading(drill, source, lane, pool, seed, cancelled).events()
+
+
+class Grading:
+    """One submission being graded. `judged` keeps what only our side may know; the gate reads it."""
+
+    def __init__(
+        self,
+        drill: Drill,
+        source: str,
+        lane: Lane,
+        pool: Pool,
+        seed: bytes,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.drill = drill
+        self.source = source
+        self.lane = lane
+        self.pool = pool
+        self.seed = seed
+        self.cancelled = cancelled
+        self.judged: list[Judged] = []
+        self.signature: hints.Signature | None = None
+        self._started = time.perf_counter()
+        self._time = {"pool": 0.0, "load": 0.0, "diagnose": 0.0}
+        self._runner: Runner | None = None
+        self._console = Console()
+        self._expected = 0
+        self._skipped: tuple[Skipped, ...] = ()
+        self._loading: CaseResult | None = None
+        self._loading_problem = ""
+        self._probed: Probed | None = None
+        self._diagnosis: Diagnosis | None = None
+
+    def events(self) -> Iterator[Event]:
+        """The events, in order."""
+        done = threading.Event()
+        threading.Thread(target=self._watch, args=(done,), name="cancel", daemon=True).start()
+        try:
+            answers = load_answers(self.drill)
+            runner = self._take()
+            if self._loading is None:
+                yield from self._judge_all(Bench(self.drill, answers, self.lane, self.seed), runner)
+            yield Decided(verdict=self._verdict())
+        except (BrokenDrill, OSError) as error:
+            yield Decided(verdict=self._problem(f"{type(error).__name__}: {error}"))
+        except SandboxUnavailable as error:
+            yield Decided(verdict=self._problem(f"no sandbox: {error}"))
+        finally:
+            done.set()
+            self._close()
+
+    def _watch(self, done: threading.Event) -> None:
+        """End the sandbox as soon as the submission is cancelled, also in the middle of a call."""
+        while not done.wait(WATCH_SECONDS):
+            if self.cancelled() and self._runner is not None:
+                self._runner.abort()
+
+    def _judge_all(self, bench: Bench, runner: Runner) -> Iterator[Event]:
+        """Visible cases, probes if one failed, hidden cases, probes if only those failed."""
+        suite = bench.answers.suite
+        ordered = sorted(suite.cases, key=lambda case: not case.visible)
+        here = [case for case in ordered if computes(self.lane, case.dtype)]
+        self._skipped = skipped(self.lane, ordered)
+        self._expected = len(here) + len(suite.around(()))
+        yield Started(cases=self._expected)
+        yield from self._judge_some(bench, [case for case in here if case.visible], runner)
+        self._console = runner.console()
+        if worth_probing(self.judged):
+            yield Diagnosing()
+            self._probe(bench, runner)
+        yield from self._judge_some(bench, [case for case in here if not case.visible], runner)
+        yield from self._judge_some(bench, suite.around(self._blocks()), runner)
+        self._close()
+        if self._probed is None and worth_probing(self.judged):
+            yield Diagnosing()
+            self._probe(bench, self._fresh())
+        self._explain()
+
+    def _judge_some(self, bench: Bench, cases: Sequence[Case], runner: Runner) -> Iterator[CaseDone]:
+        limits = self.drill.limits
+        for case in cases:
+            self._stop_if_cancelled()
+            if self._over(runner):
+                return
+            left = limits.total_seconds - sum(one.run for one in self.judged)
+            judged = judge_case(bench, case, runner, min(limits.call_seconds, max(left, 0.0)))
+            self._stop_if_cancelled()  # then what came back says nothing: the sandbox was ended in the middle of it
+            self.judged.append(judged)
+            yield CaseDone(number=len(self.judged), cases=self._expected, result=shown(self.judged)[-1])
+
+    def _over(self, runner: Runner) -> bool:
+        """Nothing more can or need be run."""
+        return bool(self.judged) and (not runner.usable or self.judged[-1].result.outcome in FATAL)
+
+    def _blocks(self) -> tuple[int, ...]:
+        return tuple(sorted({block for one in self.judged for block in one.blocks}))
+
+    def _stop_if_cancelled(self) -> None:
+        if self.cancelled():
+            raise Cancelled
+
+    # Why it failed.
+
+    def _probe(self, bench: Bench, runner: Runner | None) -> None:
+        started = time.perf_counter()
+        self._probed = probe(bench, self.judged, runner) if runner is not None else Probed()
+        self._time["diagnose"] += time.perf_counter() - started
+        self._stop_if_cancelled()
+
+    def _explain(self) -> None:
+        first = next((one for one in self.judged if not one.accepted), None)
+        if first is not None and first.result.outcome in EXPLAINED:
+            self._diagnosis, self.signature = explain_failure(self.drill, self.judged, self._probed or Probed())
+
+    # The runner.
+
+    def _take(self) -> Runner:
+        """A warm runner with the learner's file in it; a file that does not load leaves `_loading` filled."""
+        self._stop_if_cancelled()
+        started = time.perf_counter()
+        runner = self.pool.take(runner_limits(self.drill))
+        taken = time.perf_counter()
+        self._time["pool"] += taken - started
+        self._runner = runner
+        loaded = runner.load(self._order())
+        self._time["load"] += time.perf_counter() - taken
+        if isinstance(loaded, Failure):
+            self._fail_to_load(loaded)
+        return runner
+
+    def _order(self) -> Load:
+        return Load(
+            source=self.source,
+            entries=[entry.name for entry in self.drill.entries],
+            framework=self.drill.framework,
+            device="cpu" if self.lane is Lane.CPU else "cuda:0",
+        )
+
+    def _fail_to_load(self, failure: Failure) -> None:
+        outcome, words = explain(failure, self.drill, self.drill.limits.load_seconds)
+        if failure.kind == "time_limit":
+            words = messages.too_slow_to_load(self.drill.limits.load_seconds)
+        if outcome is Outcome.GRADER_PROBLEM:
+            self._loading_problem = f"loading: {failure.kind}: {failure.message}"
+        self._loading = CaseResult(
+            name=messages.LOADING, visible=True, outcome=outcome, detail=words, line=failure.line
+        )
+        self._console = self._runner.close() if self._runner else Console()
+
+    def _close(self) -> None:
+        if self._runner is not None:
+            self._runner.close()
+            self._runner = None
+
+    def _fresh(self) -> Runner | None:
+        """Another runner with the same file, for probes; ``None`` when there is none to be had soon."""
+        try:
+            self._runner = self.pool.take(runner_limits(self.drill), FRESH_SECONDS)
+        except SandboxUnavailable:
+            return None
+        loaded = self._runner.load(self._order())
+        return None if isinstance(loaded, Failure) else self._runner
+
+    # The verdict.
+
+    def _verdict(self) -> Verdict:
+        results = tuple(one.result for one in self.judged)
+        if self._loading is not None:
+            results = (self._loading, *results)
+        outcome = decide(results, self._expected)
+        cases = shown(self.judged, self._loading)
+        return Verdict(
+            outcome=outcome,
+            sentence=messages.sentence(outcome, cases, self._expected, len(self._skipped)),
+            drill=self.drill.id,
+            lane=self.lane,
+            cases=cases,
+            expected_cases=self._expected,
+            skipped=self._skipped,
+            diagnosis=self._diagnosis,
+            traffic=visible_traffic(self.judged),
+            findings=findings(self.drill, self.source),
+            console=self._console,
+            timings=self._timings(),
+            problem=self._trouble if outcome is Outcome.GRADER_PROBLEM else "",
+        )
+
+    @property
+    def _trouble(self) -> str:
+        """Why there is a grader problem, for operators."""
+        told = next((one.problem for one in self.judged if one.problem), self._loading_problem)
+        return told or f"{len(self.judged)} of {self._expected} cases have a result"
+
+    def _problem(self, text: str) -> Verdict:
+        return Verdict(
+            outcome=Outcome.GRADER_PROBLEM,
+            sentence=messages.GRADER_PROBLEM,
+            drill=self.drill.id,
+            lane=self.lane,
+            cases=shown(self.judged, self._loading),
+            expected_cases=self._expected,
+            timings=self._timings(),
+            problem=messages.plain(text),
+        )
+
+    def _timings(self) -> Timings:
+        return Timings(
+            **self._time,
+            run=sum(one.run for one in self.judged),
+            judge=sum(one.judge for one in self.judged),
+            total=time.perf_counter() - self._started,
+        )
+
+
+def runner_limits(drill: Drill) -> Limits:
+    """A drill's limits in the runner's terms."""
+    limits = drill.limits
+    return Limits(
+        memory_bytes=limits.memory_mib << 20,
+        load_seconds=limits.load_seconds,
+        total_seconds=limits.load_seconds + limits.total_seconds,
+        printed_bytes=limits.output_kib << 10,
+    )

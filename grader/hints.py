@@ -1,0 +1,100 @@
+"""The question that a failure deserves: its signature matched with the known faults of the drill.
+
+`make drills` runs every mutant and stores how it failed in ``kill_matrix.json``. A submission that fails the
+same way gets the question written into that mutant, never the fix. When nothing known looks alike, a general
+question about the trend is asked instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from grader import messages
+
+FILE = "kill_matrix.json"
+ALIKE = 0.6  # a signature this close to a mutant's gets its question
+
+
+class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How something failed: its outcome, the cases and families that failed, residual features and the trend."""
+
+    outcome: str
+    cases: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    trend: str = ""
+
+
+class KnownFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A mutant: what is wrong with it, the question it teaches, and its signature."""
+
+    name: str
+    what: str
+    ask: str
+    expect: str
+    signature: Signature
+
+
+class KillMatrix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The stored result of the publication gate for one drill.
+
+    `cases` are those that the lane ran, in order; `control` are those among them that kill nothing uniquely.
+    `inputs` is a digest of every file that the result depends on.
+    """
+
+    drill: str
+    inputs: str
+    cases: tuple[str, ...]
+    control: tuple[str, ...]
+    faults: tuple[KnownFault, ...]
+    margins: dict[str, float]  # correct kernel → largest error in units of tolerance
+
+
+def load_matrix(folder: Path) -> KillMatrix | None:
+    """The stored matrix of the drill in `folder`; ``None`` when there is none or it can't be read."""
+    path = folder / FILE
+    try:
+        return _load(path, path.stat().st_mtime_ns)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def _load(path: Path, stamp: int) -> KillMatrix:
+    return msgspec.json.decode(path.read_bytes(), type=KillMatrix)
+
+
+def question(matrix: KillMatrix | None, seen: Signature) -> str:
+    """The question to ask about a failure that looks like `seen`."""
+    if matrix is not None:
+        best = max(matrix.faults, key=lambda fault: likeness(seen, fault.signature), default=None)
+        if best is not None and best.ask and likeness(seen, best.signature) >= ALIKE:
+            return best.ask
+    return messages.question_for(seen.outcome, seen.trend)
+
+
+def likeness(seen: Signature, known: Signature) -> float:
+    """0 (nothing in common) to 1 (the same). Another outcome is never alike.
+
+    The learner's tile length differs from the mutant's, so which case fails says less than which family does,
+    and the trend, which is measured in tiles, says most.
+    """
+    if seen.outcome != known.outcome:
+        return 0.0
+    parts = [
+        (2.0, _overlap(seen.cases, known.cases)),
+        (1.0, _overlap(seen.families, known.families)),
+        (1.0, _overlap(seen.features, known.features)),
+    ]
+    if seen.trend and known.trend:
+        parts.append((2.0, 1.0 if seen.trend == known.trend else 0.0))
+    return sum(weight * value for weight, value in parts) / sum(weight for weight, _ in parts)
+
+
+def _overlap(a: Collection[str], b: Collection[str]) -> float:
+    union = set(a) | set(b)
+    return len(set(a) & set(b)) / len(union) if union else 1.0
