@@ -1,8 +1,8 @@
 """The untrusted side: runs beside the learner's code, one input at a time, and holds no answer.
 
-Started by `grader.sandbox` in a confined process. It imports the frameworks, says that it is ready, puts hard limits
-on itself, runs the learner's file, and answers calls with raw bytes. The code it runs may forge everything it sends;
-the judge's side knows that.
+Started by `grader.sandbox` in a confined process. It imports the frameworks, says that it is ready, puts hard
+limits on itself, runs the learner's file, and answers calls with raw bytes. The code it runs may forge all that it
+sends; the judge's side knows that.
 
 Reading order: `main` → `Session` → `Session.load` → `Session.call`.
 """
@@ -118,6 +118,8 @@ class Session:
             importlib.import_module("triton.language")
             lane = lanes.StockInterpreter() if device == "cpu" else lanes.Device()
         lane.install(self._recorder)
+        if isinstance(lane, lanes.StockInterpreter) and not importlib.import_module("grader.warmup").launch():
+            raise RuntimeError("the lane does not compute what it should")
 
     def load(self, order: wire.Load) -> wire.Answer:
         """Run the file and find its entries."""

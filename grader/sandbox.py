@@ -93,6 +93,10 @@ class Box:
             return None
         return status if status >= 0 else 128 - status
 
+    def said(self) -> str:
+        """What it printed to stderr, to its end. For a process that did not come up."""
+        return self._streams()[1].read(1 << 16).decode("utf-8", "replace").strip()
+
     def kill(self) -> None:
         """End every process inside, without waiting. Safe from any thread, any number of times."""
         with self._closing:
@@ -150,9 +154,9 @@ def start(spec: Spec) -> Box:
 
 def explain(said: str) -> SandboxUnavailable:
     """Why a confined process did not come up, from what it said."""
-    if "namespace" in said or "uid map" in said or "Operation not permitted" in said:
+    if "bwrap:" in said:
         return SandboxUnavailable(
-            f"Bubblewrap may not make its namespaces here: {said}",
+            f"Bubblewrap could not confine a process here: {said}",
             "Run `tilewright doctor`: it looks for the setting or AppArmor rule that forbids it.",
         )
     return SandboxUnavailable(f"A confined process did not start: {said}", "Run `tilewright doctor`.")

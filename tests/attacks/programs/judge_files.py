@@ -1,7 +1,6 @@
 """Walks all of the file system for anything of the judge: drills, references, content, the database, the repository.
 
 expect: returned
-seconds: 8
 """
 
 import os
