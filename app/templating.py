@@ -143,7 +143,7 @@ def figure(value: float | None) -> str:
     if value is None:
         return "NaN"
     if value == 0 or 0.01 <= value < 1e5:
-        return f"{value:.0f}" if value == 0 or value >= 100 else f"{value:.2f}"
+        return f"{value:.0f}" if value == 0 or value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
     mantissa, power = f"{value:.1e}".split("e")
     return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}"
 

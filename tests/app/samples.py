@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 NOW = datetime(2025, 11, 30, 14, 2, 11, tzinfo=UTC)
-SOURCE = '''import torch
+SOURCE = """import torch
 import triton
 import triton.language as tl
 
@@ -55,12 +55,14 @@ def softmax_kernel(x, out, cols, stride, BLOCK: tl.constexpr):
         m = tl.maximum(m, tl.max(s, axis=0))
         l = l + tl.sum(tl.exp(s - m), axis=0)  # the old sum is still relative to the old maximum
     tl.store(out + row * stride, l)
-'''
+"""
 
 
 def case(name: str, shape: str, data: str, outcome: Outcome = Outcome.ACCEPTED, **more: object) -> CaseResult:
     error = {"error": 0.04} if outcome is Outcome.ACCEPTED else {}
-    return CaseResult(name=name, visible=True, outcome=outcome, shape=shape, data=data, dtype="fp32", **{**error, **more})  # type: ignore[arg-type]
+    return CaseResult(
+        name=name, visible=True, outcome=outcome, shape=shape, data=data, dtype="fp32", **{**error, **more}
+    )  # type: ignore[arg-type]
 
 
 def hidden(number: int, outcome: Outcome) -> CaseResult:
@@ -69,40 +71,85 @@ def hidden(number: int, outcome: Outcome) -> CaseResult:
 
 def miss(expected: str = "0.97951", actual: str = "0.46828", **more: object) -> Mismatch:
     first = Where(index=(0, 64), axis=1, tile=1, lane=0, block=64)
-    facts = {"output": "result", "first": first, "expected": expected, "actual": actual, "wrong": 258, "total": 258, "nan": 0, "inf": 0}
+    facts = {
+        "output": "result",
+        "first": first,
+        "expected": expected,
+        "actual": actual,
+        "wrong": 258,
+        "total": 258,
+        "nan": 0,
+        "inf": 0,
+    }
     return Mismatch(**{**facts, **more})  # type: ignore[arg-type]
 
 
 MAP = TileMap(block=64, rows=(0, 1), cells=((0.2, 740.0, 2300.0, None), (0.4, 8.0, 61.0, 4800.0)))
 RISING = case(
-    "a maximum that rises", "2 rows × 129 columns", "a maximum that rises in every tile", Outcome.WRONG_ANSWER, error=812.4,
-    mismatch=miss(features=("every element of a row is off by the same factor", "grows with the number of tiles")), map=MAP,
-    detail="258 of 258 elements of the result are outside the tolerance.", line=15,
+    "a maximum that rises",
+    "2 rows × 129 columns",
+    "a maximum that rises in every tile",
+    Outcome.WRONG_ANSWER,
+    error=812.4,
+    mismatch=miss(features=("every element of a row is off by the same factor", "grows with the number of tiles")),
+    map=MAP,
+    detail="258 of 258 elements of the result are outside the tolerance.",
+    line=15,
 )
 CASES = (
     case("one element", "1 row × 1 column", "normal"),
     case("three short rows", "3 rows × 8 columns", "normal"),
     case("exactly one tile", "2 rows × 64 columns", "normal"),
-    case("one past a tile", "2 rows × 65 columns", "normal", Outcome.WRONG_ANSWER, error=31.0, mismatch=miss("0.0213", "0.0198"), map=MAP),
-    case("three tiles and one", "2 rows × 193 columns", "normal", Outcome.WRONG_ANSWER, error=118.0, mismatch=miss("0.0061", "nan", nan=3)),
+    case(
+        "one past a tile",
+        "2 rows × 65 columns",
+        "normal",
+        Outcome.WRONG_ANSWER,
+        error=31.0,
+        mismatch=miss("0.0213", "0.0198"),
+        map=MAP,
+    ),
+    case(
+        "three tiles and one",
+        "2 rows × 193 columns",
+        "normal",
+        Outcome.WRONG_ANSWER,
+        error=118.0,
+        mismatch=miss("0.0061", "nan", nan=3),
+    ),
     RISING,
     case("rows of a wider matrix", "3 rows × 40 columns", "normal"),
-    case("half precision", "2 rows × 65 columns", "normal", Outcome.RUNTIME_ERROR, detail="ValueError: incompatible dimensions", line=13),
+    case(
+        "half precision",
+        "2 rows × 65 columns",
+        "normal",
+        Outcome.RUNTIME_ERROR,
+        detail="ValueError: incompatible dimensions",
+        line=13,
+    ),
 )
 DIAGNOSIS = Diagnosis(
     smallest_failing=Probe(shape="1 row × 65 columns", ok=False, error=29.4, tiles=2),
     nearest_passing=Probe(shape="1 row × 64 columns", ok=True, error=0.03, tiles=1),
     error_by_tiles=tuple(
-        Probe(shape=f"1 row × {64 * n} columns", ok=n == 1, error=0.03 if n == 1 else 24.0 * n**1.6, tiles=n) for n in (1, 2, 3, 4, 6, 8, 12, 16)
+        Probe(shape=f"1 row × {64 * n} columns", ok=n == 1, error=0.03 if n == 1 else 24.0 * n**1.6, tiles=n)
+        for n in (1, 2, 3, 4, 6, 8, 12, 16)
     ),
     trend="grows with the number of tiles",
     question="It is right with one tile and wrong with two: what must happen to the old sum when a later tile holds something larger?",
     related=("online-softmax", "flashattention-internals"),
 )
 WRONG = Verdict(
-    outcome=Outcome.WRONG_ANSWER, sentence="Right for rows that fit one tile, wrong as soon as there are two.", drill="tiled_softmax",
-    lane=Lane.CPU, cases=(*CASES, *(hidden(n, Outcome.WRONG_ANSWER if n % 3 else Outcome.ACCEPTED) for n in range(1, 25))), expected_cases=33,
-    skipped=(Skipped(name="bfloat16", visible=True, reason="The CPU lane can't compute in bf16 yet."), Skipped(name="hidden 25", visible=False, reason="bf16")),
+    outcome=Outcome.WRONG_ANSWER,
+    sentence="Right for rows that fit one tile, wrong as soon as there are two.",
+    drill="tiled_softmax",
+    lane=Lane.CPU,
+    cases=(*CASES, *(hidden(n, Outcome.WRONG_ANSWER if n % 3 else Outcome.ACCEPTED) for n in range(1, 25))),
+    expected_cases=33,
+    skipped=(
+        Skipped(name="bfloat16", visible=True, reason="The CPU lane can't compute in bf16 yet."),
+        Skipped(name="hidden 25", visible=False, reason="bf16"),
+    ),
     diagnosis=DIAGNOSIS,
     traffic=(
         Traffic(tensor="x", loaded=3_145_728, stored=0, least_loaded=1_572_864, least_stored=0),
@@ -113,58 +160,135 @@ WRONG = Verdict(
     timings=Timings(pool=0.004, load=0.061, run=0.412, judge=0.093, diagnose=0.377, total=0.949),
 )
 RIGHT = Verdict(
-    outcome=Outcome.ACCEPTED, sentence="All 33 cases pass.", drill="tiled_softmax", lane=Lane.CPU, expected_cases=33,
-    cases=(*(replace_outcome for replace_outcome in (case(c.name, c.shape, c.data) for c in CASES)), *(hidden(n, Outcome.ACCEPTED) for n in range(1, 26))),
-    traffic=WRONG.traffic, timings=WRONG.timings,
+    outcome=Outcome.ACCEPTED,
+    sentence="All 33 cases pass.",
+    drill="tiled_softmax",
+    lane=Lane.CPU,
+    expected_cases=33,
+    cases=(
+        *(replace_outcome for replace_outcome in (case(c.name, c.shape, c.data) for c in CASES)),
+        *(hidden(n, Outcome.ACCEPTED) for n in range(1, 26)),
+    ),
+    traffic=WRONG.traffic,
+    timings=WRONG.timings,
 )
-OURS = Verdict(outcome=Outcome.GRADER_PROBLEM, sentence="Grading broke on our side.", drill="tiled_softmax", lane=Lane.CPU, problem="the runner died")
+OURS = Verdict(
+    outcome=Outcome.GRADER_PROBLEM,
+    sentence="Grading broke on our side.",
+    drill="tiled_softmax",
+    lane=Lane.CPU,
+    problem="the runner died",
+)
 BROKEN = Verdict(
-    outcome=Outcome.COMPILE_ERROR, sentence="The file does not load: '(' was never closed on line 7.", drill="tiled_softmax", lane=Lane.CPU, expected_cases=33,
-    cases=(CaseResult(name="loading your file", visible=True, outcome=Outcome.COMPILE_ERROR, detail="SyntaxError: '(' was never closed", line=7),),
+    outcome=Outcome.COMPILE_ERROR,
+    sentence="The file does not load: '(' was never closed on line 7.",
+    drill="tiled_softmax",
+    lane=Lane.CPU,
+    expected_cases=33,
+    cases=(
+        CaseResult(
+            name="loading your file",
+            visible=True,
+            outcome=Outcome.COMPILE_ERROR,
+            detail="SyntaxError: '(' was never closed",
+            line=7,
+        ),
+    ),
 )
 LONG_VERDICT = Verdict(
-    outcome=Outcome.RUNTIME_ERROR, sentence=f"{LONG} {HOSTILE}", drill="tiled_softmax", lane=Lane.GPU, expected_cases=60,
+    outcome=Outcome.RUNTIME_ERROR,
+    sentence=f"{LONG} {HOSTILE}",
+    drill="tiled_softmax",
+    lane=Lane.GPU,
+    expected_cases=60,
     cases=tuple(
-        case(f"{LONG} {n}", f"{n} rows × {10**n % 99991} columns", f"{LONG[: 12 + n]}", Outcome.RUNTIME_ERROR, detail=f"{LONG}\n" * 40 + HOSTILE, line=n)
+        case(
+            f"{LONG} {n}",
+            f"{n} rows × {10**n % 99991} columns",
+            f"{LONG[: 12 + n]}",
+            Outcome.RUNTIME_ERROR,
+            detail=f"{LONG}\n" * 40 + HOSTILE,
+            line=n,
+        )
         for n in range(1, 13)
     ),
     diagnosis=Diagnosis(
-        smallest_failing=Probe(shape=LONG, ok=False, error=None, tiles=None), question=LONG, trend=HOSTILE,
-        error_by_tiles=tuple(Probe(shape=f"{n}", ok=False, error=None if n > 60 else math.exp(n / 3), tiles=n) for n in range(1, 72, 3)),
+        smallest_failing=Probe(shape=LONG, ok=False, error=None, tiles=None),
+        question=LONG,
+        trend=HOSTILE,
+        error_by_tiles=tuple(
+            Probe(shape=f"{n}", ok=False, error=None if n > 60 else math.exp(n / 3), tiles=n)
+            for n in range(1, 72, 3)
+        ),
     ),
     traffic=(Traffic(tensor=LONG, loaded=10**12, stored=1, least_loaded=1, least_stored=0),),
     findings=(Finding(line=None, text=LONG), Finding(line=3, text=HOSTILE)),
-    console=Console(text=f"{LONG}\n{HOSTILE}\u202e\x00" * 50, dropped=1), timings=Timings(run=71.5, total=71.5),
+    console=Console(text=f"{LONG}\n{HOSTILE}\u202e\x00" * 50, dropped=1),
+    timings=Timings(run=71.5, total=71.5),
 )
 
 
 def verdict(of: Verdict, spent: bool = True) -> VerdictFragment:
     return VerdictFragment(
-        submission="s1", drill="tiled_softmax", drill_title="Tiled softmax", verdict=of, source_lines=tuple(SOURCE.splitlines()), attempt_spent=spent
+        submission="s1",
+        drill="tiled_softmax",
+        drill_title="Tiled softmax",
+        verdict=of,
+        source_lines=tuple(SOURCE.splitlines()),
+        attempt_spent=spent,
     )
 
 
 LIVE = LiveFragment(
-    submission="s1", state=State.RUNNING, phase="Case 6 of 33.", queue_position=None, done=5, cases=33, results=CASES[:5], can_cancel=True,
-    stream="/submissions/s1/events", last_event=6,
+    submission="s1",
+    state=State.RUNNING,
+    phase="Case 6 of 33.",
+    queue_position=None,
+    done=5,
+    cases=33,
+    results=CASES[:5],
+    can_cancel=True,
+    stream="/submissions/s1/events",
+    last_event=6,
 )
-QUEUED = replace(LIVE, state=State.QUEUED, phase="Waiting for a worker.", queue_position=3, done=0, cases=0, results=())
+QUEUED = replace(
+    LIVE, state=State.QUEUED, phase="Waiting for a worker.", queue_position=3, done=0, cases=0, results=()
+)
 RETRYING = replace(QUEUED, state=State.RETRYING, phase="Waiting for another worker.", queue_position=1)
 CANCELLED = replace(LIVE, state=State.CANCELLED, phase="Taken back.", can_cancel=False, results=())
 
 
-def submission(live: LiveFragment | None, shown: VerdictFragment | None, state: State, **more: object) -> SubmissionPage:
+def submission(
+    live: LiveFragment | None, shown: VerdictFragment | None, state: State, **more: object
+) -> SubmissionPage:
     facts = {
-        "id": "s1", "number": 3, "drill": "tiled_softmax", "drill_title": "Tiled softmax", "lane": Lane.CPU, "submitted_at": NOW, "state": state,
-        "source": SOURCE, "live": live, "verdict": shown, "newest": "s1", "by": None,
+        "id": "s1",
+        "number": 3,
+        "drill": "tiled_softmax",
+        "drill_title": "Tiled softmax",
+        "lane": Lane.CPU,
+        "submitted_at": NOW,
+        "state": state,
+        "source": SOURCE,
+        "live": live,
+        "verdict": shown,
+        "newest": "s1",
+        "by": None,
     }
     return SubmissionPage(**{**facts, **more})  # type: ignore[arg-type]
 
 
 def row(number: int, outcome: Outcome | None, sentence: str, state: State = State.DECIDED) -> HistoryRow:
     return HistoryRow(
-        id=f"s{number}", number=number, drill="tiled_softmax", drill_title="Tiled softmax", lane=Lane.CPU, submitted_at=NOW, state=state,
-        outcome=outcome, sentence=sentence,
+        id=f"s{number}",
+        number=number,
+        drill="tiled_softmax",
+        drill_title="Tiled softmax",
+        lane=Lane.CPU,
+        submitted_at=NOW,
+        state=state,
+        outcome=outcome,
+        sentence=sentence,
     )
 
 
@@ -175,10 +299,26 @@ ROWS = (
     row(1, Outcome.COMPILE_ERROR, "The file does not load: '(' was never closed on line 7."),
 )
 DRILL = DrillRow(
-    id="tiled_softmax", title="Tiled softmax", kind="implement", level="Core", lanes=(Lane.CPU, Lane.GPU), standing=Standing.TRIED,
+    id="tiled_softmax",
+    title="Tiled softmax",
+    kind="implement",
+    level="Core",
+    lanes=(Lane.CPU, Lane.GPU),
+    standing=Standing.TRIED,
     summary="Softmax over rows of any length, one tile of columns at a time, reading each element at most twice.",
 )
-DRILLS = (DRILL, replace(DRILL, id="b", title="Name the drift", kind="diagnose", level="Advanced", standing=Standing.PASSED, lanes=(Lane.CPU,)))
+DRILLS = (
+    DRILL,
+    replace(
+        DRILL,
+        id="b",
+        title="Name the drift",
+        kind="diagnose",
+        level="Advanced",
+        standing=Standing.PASSED,
+        lanes=(Lane.CPU,),
+    ),
+)
 LONG_DRILL = replace(DRILL, title=LONG, summary=f"{LONG} {HOSTILE}", standing=Standing.NEW)
 STATEMENT = Markup(
     "<p>Softmax turns a row of scores into weights that are positive and sum to one.</p><h2>What to write</h2>"
@@ -186,54 +326,144 @@ STATEMENT = Markup(
     "<h2>The contract</h2><ul><li><strong>Shapes.</strong> <code>rows ≥ 1</code> and any <code>cols ≥ 1</code>.</li></ul>"
 )
 WORKSPACE = WorkspacePage(
-    drill=DRILL, statement=STATEMENT, objectives=("Keep a running maximum and a running sum.",), out_of_scope=("The backward pass.",),
-    needs=(Link("Online softmax", "/cards/online-softmax"),), source=SOURCE, starter=SOURCE.replace("l + ", ""), from_starter=False,
-    lanes=(LaneChoice(Lane.CPU, 2, True, ""), LaneChoice(Lane.GPU, 0, False, "No GPU worker is running; a submission waits until one is.")),
-    token="a" * 32, action="/drills/tiled_softmax/submissions", source_limit=65536, history=ROWS,
+    drill=DRILL,
+    statement=STATEMENT,
+    objectives=("Keep a running maximum and a running sum.",),
+    out_of_scope=("The backward pass.",),
+    needs=(Link("Online softmax", "/cards/online-softmax"),),
+    source=SOURCE,
+    starter=SOURCE.replace("l + ", ""),
+    from_starter=False,
+    lanes=(
+        LaneChoice(Lane.CPU, 2, True, ""),
+        LaneChoice(Lane.GPU, 0, False, "No GPU worker is running; a submission waits until one is."),
+    ),
+    token="a" * 32,
+    action="/drills/tiled_softmax/submissions",
+    source_limit=65536,
+    history=ROWS,
 )
 ITEMS = (
-    ProgressItem("card", "flashattention-internals", "FlashAttention internals", "/cards/flashattention-internals", Standing.READ, NOW),
+    ProgressItem(
+        "card",
+        "flashattention-internals",
+        "FlashAttention internals",
+        "/cards/flashattention-internals",
+        Standing.READ,
+        NOW,
+    ),
     ProgressItem("card", "online-softmax", "Online softmax", "/cards/online-softmax", Standing.NEW, None),
-    ProgressItem("question", "fused-kernel-drift", "A fused attention kernel agrees at 512 tokens and drifts at 8,000: find the bug", "/q", Standing.NEW, None),
+    ProgressItem(
+        "question",
+        "fused-kernel-drift",
+        "A fused attention kernel agrees at 512 tokens and drifts at 8,000: find the bug",
+        "/q",
+        Standing.NEW,
+        None,
+    ),
     ProgressItem("drill", "tiled_softmax", "Tiled softmax", "/drills/tiled_softmax", Standing.PASSED, NOW),
 )
 TOPICS = (
-    ProgressGroup("kernels", "Kernels & Compilers", "/topics/kernels", 2, 4, ITEMS), ProgressGroup("serving", "Inference & Serving", "/topics/serving", 0, 0, ()),
+    ProgressGroup("kernels", "Kernels & Compilers", "/topics/kernels", 2, 4, ITEMS),
+    ProgressGroup("serving", "Inference & Serving", "/topics/serving", 0, 0, ()),
 )
 LINKS = tuple(
     Link(name, f"/topics/{i}", why)
     for i, (name, why) in enumerate(
-        (("Kernels & Compilers", "Attention kernels, their state and their tiles."), ("Inference & Serving", ""), ("Napkin Math & Capacity", "Work it out first."))
+        (
+            ("Kernels & Compilers", "Attention kernels, their state and their tiles."),
+            ("Inference & Serving", ""),
+            ("Napkin Math & Capacity", "Work it out first."),
+        )
     )
 )
 
 SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     **COURSE,
-    "error/404": ("error.html", ErrorPage(404, "There is nothing here", "There is no such page.", "Check the address, or start from the home page.", "")),
-    "error/401": ("error.html", ErrorPage(401, "Sign in first", "This page belongs to an account.", "Sign in, and you will come back here.", "r1")),
+    "error/404": (
+        "error.html",
+        ErrorPage(
+            404,
+            "There is nothing here",
+            "There is no such page.",
+            "Check the address, or start from the home page.",
+            "",
+        ),
+    ),
+    "error/401": (
+        "error.html",
+        ErrorPage(
+            401, "Sign in first", "This page belongs to an account.", "Sign in, and you will come back here.", "r1"
+        ),
+    ),
     "error/500": ("error.html", ErrorPage(500, "Something of ours broke", f"{LONG}{HOSTILE}", "", "3f9c")),
     "sign-in/empty": ("accounts/sign_in.html", SignInPage()),
-    "sign-in/error": ("accounts/sign_in.html", SignInPage("/x?a=b&c", HOSTILE, {"form": "No account has this name and password."})),
+    "sign-in/error": (
+        "accounts/sign_in.html",
+        SignInPage("/x?a=b&c", HOSTILE, {"form": "No account has this name and password."}),
+    ),
     "sign-up/empty": ("accounts/sign_up.html", SignUpPage()),
-    "sign-up/error": ("accounts/sign_up.html", SignUpPage("/", LONG, "a", {"username": "This name is taken.", "password": "Use at least 8 characters.", "email": LONG})),
+    "sign-up/error": (
+        "accounts/sign_up.html",
+        SignUpPage(
+            "/",
+            LONG,
+            "a",
+            {"username": "This name is taken.", "password": "Use at least 8 characters.", "email": LONG},
+        ),
+    ),
     "welcome/usual": ("practice/welcome.html", WelcomePage(LINKS, LINKS[:1], DRILLS)),
     "welcome/empty": ("practice/welcome.html", WelcomePage((), (), ())),
-    "home/usual": ("practice/home.html", HomePage(Link("Online softmax", "/cards/online-softmax", "You opened it yesterday."), LINKS, ROWS, TOPICS)),
+    "home/usual": (
+        "practice/home.html",
+        HomePage(Link("Online softmax", "/cards/online-softmax", "You opened it yesterday."), LINKS, ROWS, TOPICS),
+    ),
     "home/empty": ("practice/home.html", HomePage(None, LINKS[:1], (), TOPICS)),
     "home/bare": ("practice/home.html", HomePage(None, (), (), ())),
-    "home/long": ("practice/home.html", HomePage(Link(LONG, "/", LONG), (Link(LONG, "/", HOSTILE),), (replace(ROWS[1], sentence=LONG, drill_title=LONG),), ())),
+    "home/long": (
+        "practice/home.html",
+        HomePage(
+            Link(LONG, "/", LONG),
+            (Link(LONG, "/", HOSTILE),),
+            (replace(ROWS[1], sentence=LONG, drill_title=LONG),),
+            (),
+        ),
+    ),
     "drills/usual": ("practice/drills.html", DrillsPage(DRILLS)),
     "drills/empty": ("practice/drills.html", DrillsPage(())),
     "drills/long": ("practice/drills.html", DrillsPage((LONG_DRILL,) * 40)),
     "workspace/usual": ("practice/workspace.html", WORKSPACE),
-    "workspace/empty": ("practice/workspace.html", replace(WORKSPACE, history=(), objectives=(), out_of_scope=(), needs=(), lanes=WORKSPACE.lanes[:1], from_starter=True)),
-    "workspace/error": ("practice/workspace.html", replace(WORKSPACE, problems={"source": "The file is empty.", "form": "Too many submissions wait already."})),
-    "workspace/long": ("practice/workspace.html", replace(WORKSPACE, drill=LONG_DRILL, source=f"# {LONG * 20}\n</textarea>{HOSTILE}\n" * 200)),
+    "workspace/empty": (
+        "practice/workspace.html",
+        replace(
+            WORKSPACE,
+            history=(),
+            objectives=(),
+            out_of_scope=(),
+            needs=(),
+            lanes=WORKSPACE.lanes[:1],
+            from_starter=True,
+        ),
+    ),
+    "workspace/error": (
+        "practice/workspace.html",
+        replace(WORKSPACE, problems={"source": "The file is empty.", "form": "Too many submissions wait already."}),
+    ),
+    "workspace/long": (
+        "practice/workspace.html",
+        replace(WORKSPACE, drill=LONG_DRILL, source=f"# {LONG * 20}\n</textarea>{HOSTILE}\n" * 200),
+    ),
     "submission/wrong": ("submissions/show.html", submission(None, verdict(WRONG), State.DECIDED)),
-    "submission/accepted": ("submissions/show.html", submission(None, verdict(RIGHT), State.DECIDED, newest="s2", by="Ada")),
+    "submission/accepted": (
+        "submissions/show.html",
+        submission(None, verdict(RIGHT), State.DECIDED, newest="s2", by="Ada"),
+    ),
     "submission/ours": ("submissions/show.html", submission(None, verdict(OURS, spent=False), State.DECIDED)),
     "submission/broken": ("submissions/show.html", submission(None, verdict(BROKEN), State.DECIDED)),
-    "submission/long": ("submissions/show.html", submission(None, verdict(LONG_VERDICT), State.DECIDED, by=LONG, drill_title=LONG)),
+    "submission/long": (
+        "submissions/show.html",
+        submission(None, verdict(LONG_VERDICT), State.DECIDED, by=LONG, drill_title=LONG),
+    ),
     "submission/loading": ("submissions/show.html", submission(LIVE, None, State.RUNNING)),
     "submission/queued": ("submissions/show.html", submission(QUEUED, None, State.QUEUED)),
     "submission/retrying": ("submissions/show.html", submission(RETRYING, None, State.RETRYING)),
@@ -241,8 +471,16 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     "history/usual": ("submissions/history.html", HistoryPage(ROWS, None, "/submissions?before=s1")),
     "history/drill": ("submissions/history.html", HistoryPage(ROWS, "tiled_softmax", None)),
     "history/empty": ("submissions/history.html", HistoryPage((), None, None)),
-    "history/long": ("submissions/history.html", HistoryPage(tuple(replace(r, sentence=f"{LONG} {HOSTILE}") for r in ROWS * 25), None, None)),
+    "history/long": (
+        "submissions/history.html",
+        HistoryPage(tuple(replace(r, sentence=f"{LONG} {HOSTILE}") for r in ROWS * 25), None, None),
+    ),
     "progress/usual": ("progress/show.html", ProgressPage(TOPICS, TOPICS[:1], 1, 2)),
     "progress/empty": ("progress/show.html", ProgressPage((), (), 0, 0)),
-    "progress/long": ("progress/show.html", ProgressPage((replace(TOPICS[0], title=LONG, items=tuple(replace(i, title=LONG) for i in ITEMS)),), (), 99, 12345)),
+    "progress/long": (
+        "progress/show.html",
+        ProgressPage(
+            (replace(TOPICS[0], title=LONG, items=tuple(replace(i, title=LONG) for i in ITEMS)),), (), 99, 12345
+        ),
+    ),
 }

@@ -26,8 +26,15 @@ VIEWERS = {"nobody": None, "learner": SimpleNamespace(name=f"Ada {HOSTILE}", rol
 
 def request(viewer: object = None, cookie: str = "", banners: tuple[str, ...] = ()) -> Request:
     scope = {
-        "type": "http", "method": "GET", "path": "/a/page", "raw_path": b"/a/page", "query_string": b"", "scheme": "http", "server": ("testserver", 80),
-        "headers": [(b"cookie", cookie.encode())], "state": {"viewer": viewer, "banners": banners},
+        "type": "http",
+        "method": "GET",
+        "path": "/a/page",
+        "raw_path": b"/a/page",
+        "query_string": b"",
+        "scheme": "http",
+        "server": ("testserver", 80),
+        "headers": [(b"cookie", cookie.encode())],
+        "state": {"viewer": viewer, "banners": banners},
     }
     return Request(scope)
 
@@ -72,7 +79,9 @@ def test_page_renders_and_keeps_the_rules(name: str, who: str) -> None:
     facts = Facts(html)
     assert not facts.forbidden
     assert [one for one, count in facts.ids.items() if count > 1] == []
-    assert [anchor for anchor in facts.anchors if anchor not in facts.ids and not re.fullmatch(r"L\d+", anchor)] == []
+    assert [
+        anchor for anchor in facts.anchors if anchor not in facts.ids and not re.fullmatch(r"L\d+", anchor)
+    ] == []
     assert facts.headings.count("h1") == 1
     for asset in facts.assets:
         path = asset.removeprefix("/static/").split("?")[0]
@@ -83,13 +92,19 @@ def test_page_renders_and_keeps_the_rules(name: str, who: str) -> None:
 
 
 def test_every_template_has_a_sample() -> None:
-    pages = {str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html") if not path.name.startswith("_")} - {"base.html"}
+    pages = {
+        str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html") if not path.name.startswith("_")
+    } - {"base.html"}
     assert pages == {template for template, _ in SAMPLES.values()}
 
 
 @pytest.mark.parametrize("state", ["usual", "empty"])
 def test_lists_say_what_to_do_when_they_are_empty(state: str) -> None:
-    empty = [name for name in SAMPLES if name.endswith("/empty") and name.split("/")[0] in ("drills", "history", "progress", "home")]
+    empty = [
+        name
+        for name in SAMPLES
+        if name.endswith("/empty") and name.split("/")[0] in ("drills", "history", "progress", "home")
+    ]
     for name in empty:
         assert ('class="empty"' in page(name)) is True
         assert ('class="empty"' in page(name.replace("/empty", "/usual"))) is False
@@ -164,14 +179,20 @@ def test_lone_surrogates_do_not_break_a_page() -> None:
     assert "?" in fragment("submissions/_live.html", live)
 
 
-@pytest.mark.parametrize(("cookie", "theme"), [("", "auto"), ("theme=dark", "dark"), ("theme=light", "light"), ('theme="><script>', "auto")])
+@pytest.mark.parametrize(
+    ("cookie", "theme"),
+    [("", "auto"), ("theme=dark", "dark"), ("theme=light", "light"), ('theme="><script>', "auto")],
+)
 def test_the_theme_is_drawn_by_the_server(cookie: str, theme: str) -> None:
     html = page("drills/usual", cookie=cookie)
     assert f'<html lang="en" data-theme="{theme}">' in html
     assert html.count('aria-pressed="true"') == 1
 
 
-@pytest.mark.parametrize(("back", "to"), [("/drills", "/drills"), ("//evil.example", "/"), ("https://evil.example", "/"), ("/\\evil", "/")])
+@pytest.mark.parametrize(
+    ("back", "to"),
+    [("/drills", "/drills"), ("//evil.example", "/"), ("https://evil.example", "/"), ("/\\evil", "/")],
+)
 def test_choosing_a_theme_returns_to_the_page(back: str, to: str) -> None:
     response = templating.choose_theme(request(), "dark", back)
     assert response.headers["location"] == to
@@ -179,13 +200,25 @@ def test_choosing_a_theme_returns_to_the_page(back: str, to: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0, "0 B"), (1536, "1.5 KiB"), (1_572_864, "1.5 MiB"), (512 * 1024, "512 KiB"), (3 * 1024**4, "3072 GiB")]
+    ("value", "text"),
+    [(0, "0 B"), (1536, "1.5 KiB"), (1_572_864, "1.5 MiB"), (512 * 1024, "512 KiB"), (3 * 1024**4, "3072 GiB")],
 )
 def test_bytes_read_in_binary_units(value: int, text: str) -> None:
     assert templating.size(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(None, "NaN"), (0.0, "0"), (0.5, "0.50"), (31.04, "31.04"), (812.4, "812"), (2.3e7, "2.3 × 10⁷"), (3e-7, "3.0 × 10⁻⁷")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "NaN"),
+        (0.0, "0"),
+        (0.5, "0.50"),
+        (31.04, "31.0"),
+        (812.4, "812"),
+        (2.3e7, "2.3 × 10⁷"),
+        (3e-7, "3.0 × 10⁻⁷"),
+    ],
+)
 def test_errors_read_in_three_figures(value: float | None, text: str) -> None:
     assert templating.figure(value) == text
 
@@ -197,8 +230,12 @@ def test_vendored_files_are_the_ones_in_the_lock(folder: str) -> None:
         assert entry["name"]
         assert entry["version"]
         assert entry["licence"]
-        assert hashlib.sha256((ROOT / folder / entry["file"]).read_bytes()).hexdigest() == entry["sha256"], entry["file"]
+        assert hashlib.sha256((ROOT / folder / entry["file"]).read_bytes()).hexdigest() == entry["sha256"], entry[
+            "file"
+        ]
     locked = {entry["file"] for entry in entries}
     there = {str(path.relative_to(ROOT / folder)) for path in (ROOT / folder).rglob("*") if path.is_file()}
-    unlocked = {name for name in there - locked if not name.endswith(("vendor.lock.json", "LICENSE.txt", "LICENSE"))}
+    unlocked = {
+        name for name in there - locked if not name.endswith(("vendor.lock.json", "LICENSE.txt", "LICENSE"))
+    }
     assert unlocked == set()

@@ -92,7 +92,7 @@ function errorsOf(kind) {
 
 // --- drawing --------------------------------------------------------------------------------------------------------
 
-const BOX = { left: 56, right: 622, top: 24, bottom: 300, low: -3, high: 3 };
+const BOX = { left: 56, right: 570, top: 24, bottom: 300, low: -3, high: 3 };
 const xOf = (length) => BOX.left + (BOX.right - BOX.left) * (Math.log2(length) - 4) / (Math.log2(LONGEST) - 4);
 const yOf = (error) => {
   const power = Number.isFinite(error) ? Math.log10(Math.max(error, 10 ** BOX.low)) : BOX.high;
@@ -120,13 +120,17 @@ function frame() {
   }
   parts.push(draw("text", { x: (BOX.left + BOX.right) / 2, y: BOX.bottom + 42, "text-anchor": "middle" }, "length in tokens, tiles of 64"));
   parts.push(draw("text", { x: BOX.left - 44, y: 12, class: "name" }, "error ÷ tolerance"));
-  parts.push(draw("text", { x: BOX.right, y: yOf(1) - 6, "text-anchor": "end", class: "tol" }, "tolerance"));
+  parts.push(draw("text", { x: BOX.right + 8, y: yOf(1) + 4, class: "tol" }, "tolerance"));
   return parts;
 }
 
 function curves(errors, at) {
   const parts = [draw("path", { class: "d-now", d: `M${xOf(LENGTHS[at])} ${BOX.top}V${BOX.bottom}` })];
   FAULTS.forEach(([fault], k) => {
+    if (fault === "padding") { // it jumps between neighbouring lengths, so a line through its points would say nothing
+      parts.push(...errors[fault].map((error, i) => draw("circle", { class: `k${k}`, cx: xOf(LENGTHS[i]), cy: yOf(error), r: 2.6 })));
+      return;
+    }
     const d = errors[fault].map((error, i) => `${i ? "L" : "M"}${xOf(LENGTHS[i]).toFixed(1)} ${yOf(error).toFixed(1)}`).join("");
     parts.push(draw("path", { class: `d-line k${k}`, d }));
   });

@@ -8,7 +8,9 @@ export function panes(panes) {
   let widths = {};
   try { widths = JSON.parse(localStorage.getItem(key) ?? "{}"); } catch { /* a broken entry counts as none */ }
 
-  for (const divider of panes.querySelectorAll("[data-divider]")) {
+  const dividers = [...panes.querySelectorAll("[data-divider]")];
+  for (const divider of dividers) divider.hidden = false; // all of them, before any pane is measured
+  for (const divider of dividers) {
     const name = divider.dataset.divider, grows = name === "results" ? -1 : 1;
     const pane = panes.querySelector(`#${name}`);
     const set = (width, keep = true) => {
@@ -21,7 +23,6 @@ export function panes(panes) {
       widths[name] = now;
       if (keep) localStorage.setItem(key, JSON.stringify(widths));
     };
-    divider.hidden = false;
     set(widths[name] ?? pane.getBoundingClientRect().width, false);
     divider.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -24, ArrowRight: 24 }[event.key];
