@@ -155,9 +155,7 @@ def _figure(self: Any, tokens: Sequence[Token], index: int, options: Any, env: A
     token = tokens[index]
     if token.nesting == -1:
         return "</figcaption></figure>\n"
-    name = token.meta["name"]
-    figure = env["page"].scope.figures.get(name)
-    html = "" if figure is None else figure.html
+    name, html = token.meta["name"], token.meta.get("html", "")
     return str(Markup('<figure class="figure" id="fig-{}">{}<figcaption>').format(name, html))
 
 

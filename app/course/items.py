@@ -29,7 +29,7 @@ from app.course.schema import CardMeta, CriterionMeta, ItemMeta, PromptMeta, Que
 from app.course.scope import Page, parse_link
 from app.course.source import Document
 
-I = TypeVar("I", bound=Item)  # noqa: E741 - the item's type
+I_co = TypeVar("I_co", bound=Item, covariant=True)  # the item's type
 
 FRONT_SENTENCES = (3, 5)
 TEASER_SENTENCES = (1, 2)
@@ -46,10 +46,10 @@ YES_NO = re.compile(r"(?:is|are|was|does|do|did|can|could|will|would|should|has|
 
 
 @dataclass(frozen=True, slots=True)
-class Built(Generic[I]):
+class Built(Generic[I_co]):
     """An item and what was learnt while it was rendered. `open_text` and `guarded_text` are plain words."""
 
-    item: I
+    item: I_co
     page: Page
     document: Document
     open_text: str

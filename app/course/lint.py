@@ -37,10 +37,7 @@ class Course:
 
     @property
     def built(self) -> list[Built[Item]]:
-        everything: list[Built[Item]] = []
-        for shelf in (self.cards, self.questions, self.tracks):
-            everything.extend(Built[Item](b.item, b.page, b.document, b.open_text, b.guarded_text) for b in shelf)
-        return everything
+        return [*self.cards, *self.questions, *self.tracks]
 
 
 def lint(course: Course) -> list[Problem]:

@@ -10,11 +10,12 @@ import re
 
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from app.course.expression import ExpressionError
+from app.course.figures import Figure
 from app.course.formulas import FormulaError, render_formula
-from app.course.inline import CellReference, WorkedReference, parse_reference
+from app.course.inline import REFERENCE, CellReference, WorkedReference, parse_reference
 from app.course.models import Kind, Link
 from app.course.quantities import quantity_text
 from app.course.render import known_language
@@ -101,7 +102,14 @@ def _container(page: Page, token: Token, line: int) -> None:
         page.report(line, kind, f"the {kind} '{name}' stands twice in the page", "show it once and link to it")
     else:
         used.add(name)
+        if kind == "figure":
+            token.meta["html"] = _numbered(page, page.scope.figures[name], line)
         page.claim(f"{'fig' if kind == 'figure' else 'listing'}-{name}", line)
+
+
+def _numbered(page: Page, figure: Figure, line: int) -> Markup:
+    """The figure with its references replaced by the numbers that this page's worked blocks give."""
+    return Markup(REFERENCE.sub(lambda match: str(escape(_number(page, match[1], line))), figure.html))  # noqa: S704
 
 
 def _inline(page: Page, token: Token, line: int) -> None:

@@ -51,6 +51,8 @@ def _table() -> dict[str, Unit]:
         units[prefix + "B"] = Unit(prefix + "B", Fraction(2) ** power, _base("B"))
     for prefix, power in SMALL.items():
         units[prefix + "s"] = Unit(prefix + "s", Fraction(1, 10**power), _base("s"))
+    for prefix, power in ({"": 0} | DECIMAL).items():
+        units[prefix + "Hz"] = Unit(prefix + "Hz", Fraction(10) ** power, tuple(-each for each in _base("s")))
     units["bit"] = Unit("bit", Fraction(1, 8), _base("B"))
     return units
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import json
+import keyword
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -105,6 +106,8 @@ def _read_row(written: str, offset: int, above: Mapping[str, Row]) -> Row:
             offset, f"'{written}' is not a worked line", "write: given|step|result name = value | label"
         )
     name = match["name"]
+    if keyword.iskeyword(name):
+        raise WorkedError(offset, f"'{name}' is a word of the expression language", "choose another name")
     if name in above:
         raise WorkedError(offset, f"'{name}' is set twice", "give the second one another name")
     decimals = None if match["decimals"] is None else int(match["decimals"])
