@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from app import jobs
-from app.db import Database, upgrade_tables
+from app.db import Base, Database, upgrade_tables
 from app.jobs import Jobs
 from app.settings import Settings
 from tests.app.postgres import Server, shared_server
@@ -42,14 +43,24 @@ def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def migrated_postgres(postgres: Server) -> Iterator[str]:
-    """A database with all tables, to copy."""
+    """The address of a database with all tables, for one process of the session."""
     name = postgres.create()
     database = Database(postgres.url(name))
     upgrade_tables(database)
     jobs.migrate(postgres.url(name))
     database.close()
-    yield name
+    yield postgres.url(name)
     postgres.drop(name)
+
+
+def empty(url: str) -> None:
+    """Delete all rows of ours and the job engine's."""
+    ours = [table.name for table in Base.metadata.sorted_tables]
+    theirs = [f"dbos.{name}" for name in jobs.own_tables() if name != "dbos_migrations"]
+    database = Database(url)
+    with database.write() as session:
+        session.execute(text(f"TRUNCATE {', '.join([*ours, *theirs])} CASCADE"))
+    database.close()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -60,10 +71,9 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         shutil.copy(request.getfixturevalue("migrated_sqlite"), path)
         yield f"sqlite:///{path}"
         return
-    server: Server = request.getfixturevalue("postgres")
-    name = server.create(request.getfixturevalue("migrated_postgres"))
-    yield server.url(name)
-    server.drop(name)
+    url: str = request.getfixturevalue("migrated_postgres")
+    yield url
+    empty(url)
 
 
 @pytest.fixture

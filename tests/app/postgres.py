@@ -93,7 +93,10 @@ def _start() -> dict[str, Any]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    _run([str(bin_folder / "initdb"), "-D", str(data), "-A", "trust", "-U", user, "-N", "--no-locale", "-E", "UTF8"], who)
+    _run(
+        [str(bin_folder / "initdb"), "-D", str(data), "-A", "trust", "-U", user, "-N", "--no-locale", "-E", "UTF8"],
+        who,
+    )
     options = {
         "listen_addresses": "127.0.0.1",
         "port": port,

@@ -156,7 +156,9 @@ def test_the_jobs_of_the_living_are_not(
     put(database, queue, "theirs")
     held_by(database, "theirs", "elsewhere:cpu:1-aa")
     with database.write() as session:
-        session.add(Heartbeat(id="elsewhere:cpu:1-aa", lane="cpu", started_at=now(), seen_at=now(), slots=1, busy=1))
+        session.add(
+            Heartbeat(id="elsewhere:cpu:1-aa", lane="cpu", started_at=now(), seen_at=now(), slots=1, busy=1)
+        )
     engine.launch()
     assert engine.adopt() == []
     with database.write() as session:
