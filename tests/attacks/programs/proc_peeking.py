@@ -11,16 +11,17 @@ def run(x):
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) == os.getpid():
             continue
-        for part in ("environ", "mem", "maps"):
+        for mode in ("rb", "r+b"):
             try:
-                with open(f"/proc/{name}/{part}", "rb") as file:
-                    text = file.read(1 << 16)
+                open(f"/proc/{name}/mem", mode).close()  # asks for the right to trace, before anything is read
+                found.append([name, "mem", mode])
             except OSError:
-                continue
-            if text and part != "maps":
-                found.append([name, part, len(text)])
-            if part == "environ" and b"=" in text:
-                found.append([name, "environ", "variables"])
+                pass
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                found += [[name, "environ"]] if file.read() else []
+        except OSError:
+            pass
         try:
             for link in os.listdir(f"/proc/{name}/fd"):
                 target = os.readlink(f"/proc/{name}/fd/{link}")
