@@ -102,6 +102,10 @@ class Recorder:
         for region, offsets in touched:
             region.store(offsets, itemsize)
 
+    def region(self, address: int) -> Region | None:
+        """The tensor whose memory holds this address."""
+        return self._region_at(address)
+
     def finish(self, returned: list[View]) -> tuple[list[wire.Launch], int, list[wire.Moved]]:
         """Launches kept, launches in all, and one `Moved` for each argument, temporary and returned tensor."""
         moved: list[wire.Moved] = []
@@ -206,6 +210,35 @@ class Region:
         for flags in (self._known, self._written):
             _put(flags, offsets, itemsize, None)
 
+    def foreign(self) -> tuple[NDArray[np.bool_], NDArray[Any]] | None:
+        """Elements that are not known, and the bits of all elements; None when every element is known."""
+        size = self.view.itemsize
+        whole = len(self._memory) // size * size
+        known = (self._known & (self._memory == self._shadow))[:whole].reshape(-1, size).all(axis=1)
+        return None if known.all() else (~known, self._memory[:whole].view(_UNSIGNED[size]).copy())
+
+    def count(
+        self,
+        loads: NDArray[np.int64],
+        stores: NDArray[np.int64],
+        itemsize: int,
+        foreign: tuple[NDArray[np.bool_], NDArray[Any]] | None,
+    ) -> None:
+        """A whole launch: how often each element was loaded and stored; `foreign` was asked for before it."""
+        self.loaded_bytes += int(loads.sum()) * itemsize
+        self.stored_bytes += int(stores.sum()) * itemsize
+        loaded = _regroup(loads, itemsize, self.view.itemsize, len(self._loads))
+        self._loads += loaded
+        self._stores += _regroup(stores, itemsize, self.view.itemsize, len(self._stores))
+        if foreign is not None:
+            unknown = foreign[0] & (loaded[: len(foreign[0])] > 0)
+            self._foreign_bytes += int(loaded[: len(unknown)][unknown].sum()) * self.view.itemsize
+            self._foreign_values |= set(np.unique(foreign[1][unknown])[:2].tolist())
+        written = np.repeat(stores > 0, itemsize)
+        at = np.flatnonzero(written)
+        self._shadow[at] = self._memory[at]
+        self._known[at] = self._written[at] = True
+
     def moved(self, name: str, view: View) -> wire.Moved:
         """The figures, with the coverage of `view`, which lies in this region."""
         start = view.address - self.view.address
@@ -221,6 +254,18 @@ class Region:
             covered=float(flags.mean()) if flags.size else 1.0,
             foreign_bytes=self._foreign_bytes if len(self._foreign_values) > 1 else 0,
         )
+
+
+def _regroup(counts: NDArray[np.int64], itemsize: int, wanted: int, size: int) -> NDArray[np.uint32]:
+    """Counts per element of `itemsize` bytes as counts per element of `wanted` bytes, `size` of them."""
+    if itemsize != wanted:
+        each = np.zeros(size * wanted, dtype=np.int64)
+        spread = np.repeat(counts, itemsize)[: len(each)]
+        each[: len(spread)] = spread
+        counts = each.reshape(size, wanted).max(axis=1)
+    out = np.zeros(size, dtype=np.uint32)
+    out[: len(counts)] = counts[:size]
+    return out
 
 
 def _memory(address: int, nbytes: int) -> NDArray[np.uint8]:

@@ -62,7 +62,7 @@ def load(
     report_use(run, target, "the address of tl.load", None if active is None else active.data)
     reach = reach_of(target, active, view)
     starts = check_bounds(run, reach, target, active, "load")
-    run.recorder.load(run, reach, starts)
+    run.recorder.load(run, reach)
     element = target.dtype.element_ty
     data = _fetched(run, reach, starts, target, element)
     if active is None:
@@ -86,7 +86,7 @@ def _fetched(run: Run, reach: Reach, starts: Array, pointer: Value, element: DTy
         raw = storage.rows(reach.length)[where.take(0, axis=reach.axis)]
         if reach.axis != where.ndim - 1:
             raw = np.ascontiguousarray(np.swapaxes(raw, reach.axis, -1))
-    if storage.watched:
+    if storage.garbage is not None:
         _report_unwritten(run, raw, reach)
     if element is not storage.dtype:
         raw = raw.view(element.raw)
@@ -127,8 +127,9 @@ def _widened(data: Array, reach: Reach, width: int, rest: Array) -> Array:
 
 def _report_unwritten(run: Run, raw: Array, reach: Reach) -> None:
     storage = reach.view.storage
+    assert storage.garbage is not None
     bits = f"u{storage.itemsize}"
-    unwritten = raw.view(bits) == storage.garbage.view(bits)
+    unwritten = raw.view(bits) == storage.garbage.view(bits)[()]
     if reach.chosen is not None:
         unwritten = unwritten & reach.chosen
     if unwritten.any():

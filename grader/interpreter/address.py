@@ -1,7 +1,7 @@
 """Which elements of a tensor a tile of pointers reaches.
 
-Most tiles are rows of consecutive elements. `Reach` describes them by the start of each row and the length of a row,
-found from the parts of the pointer without building the tile; single elements are rows of length 1.
+Most tiles are rows of consecutive elements. `Reach` describes them by the start of each row and the length of a
+row, found from the parts of the pointer without building the tile; single elements are rows of length 1.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ class Reach:
         if self.chosen is None:
             return self.starts.reshape(-1)
         shape = np.broadcast_shapes(self.starts.shape, self.chosen.shape)
-        return np.broadcast_to(self.starts, shape)[np.broadcast_to(self.chosen, shape)]
+        active: Array = np.broadcast_to(self.starts, shape)[np.broadcast_to(self.chosen, shape)]
+        return active
 
     @property
     def rows(self) -> int:
         """1 when all programs reach the same elements."""
-        return max(self.starts.shape[0], 1 if self.chosen is None else self.chosen.shape[0])
+        return int(max(self.starts.shape[0], 1 if self.chosen is None else self.chosen.shape[0]))
 
 
 def reach_of(pointer: Value, mask: Value | None, view: View) -> Reach:

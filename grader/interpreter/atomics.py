@@ -1,7 +1,7 @@
 """Atomic updates. Programs, and the lanes of a tile, take their turns in order.
 
-Who updates an element twice in one operation sees its own first update; so results that the kernel uses are right for
-tickets, locks and histograms alike.
+Who updates an element twice in one operation sees its own first update; so results that the kernel uses are right
+for tickets, locks and histograms alike.
 """
 
 from __future__ import annotations
@@ -73,12 +73,11 @@ def rmw(run: Run, operation: str, pointer: Any, val: Any, mask: Any = None) -> V
     (index, given), on = _lanes(run, target, active, value)
     if on is not None:
         index, given = index[on], given[on]
-    reach = Reach(view, index.reshape(1, -1), 1, None)
     check_bounds(
         run, Reach(view, target.data, 1, None if active is None else active.data), target, active, "atomic"
     )
     before = _update(view.storage.flat, index, given, operation, element, unused=run.result_unused)
-    run.recorder.atomic(run, reach)
+    run.recorder.atomic(run, view, index)
     if before is None:
         return None
     if on is not None:
@@ -95,13 +94,8 @@ def _update(
         raise Fault("atomic update of a read-only tensor")
     ufunc = _OPERATIONS[operation]
     rounded = element.round is not None
-    if (
-        (unused
-        and ufunc is not None
-        and not rounded
-        and element in (float32, float64))
-        or (unused
-        and element.is_int())
+    if (unused and ufunc is not None and not rounded and element in (float32, float64)) or (
+        unused and element.is_int()
     ):
         if ufunc is None:
             flat[index] = given
@@ -162,5 +156,5 @@ def atomic_cas(run: Run, pointer: Any, cmp: Any, val: Any, sem: Any = None, scop
         before[k] = flat[index[k]]
         if before[k] == raw_wanted[k]:
             flat[index[k]] = raw_given[k]
-    run.recorder.atomic(run, Reach(view, index.reshape(1, -1), 1, None))
+    run.recorder.atomic(run, view, index)
     return run.make(element, target.shape, decode(before, element).reshape(run.programs.count, *target.shape))

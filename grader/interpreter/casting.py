@@ -109,11 +109,11 @@ def cast(run: Run, x: Any, dtype: DType, fp_downcast_rounding: str | None = None
 
 def _convert(data: Array, source: DType, dtype: DType) -> Array:
     if dtype is int1:
-        return data != 0
+        return np.not_equal(data, 0)
     if dtype.is_fp8() and source is not float32:
         data = data.astype(np.float32)  # one rounding from fp16 and bf16, as fp32 holds both
     with np.errstate(all="ignore"):
-        held = data.astype(dtype.held)
+        held: Array = data.astype(dtype.held)
     exact = source.round is not None and source.mantissa <= dtype.mantissa and dtype.primitive_bitwidth >= 16
     return held if dtype.round is None or exact else dtype.round(held)
 

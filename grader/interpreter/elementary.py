@@ -142,7 +142,8 @@ def _high_half_64(x: Array, y: Array) -> Array:
     a1, a0, b1, b0 = a >> half, a & low, b >> half, b & low
     middle = a1 * b0 + ((a0 * b0) >> half)
     other = a0 * b1 + (middle & low)
-    return (a1 * b1 + (middle >> half) + (other >> half)).astype(x.dtype)
+    high: Array = (a1 * b1 + (middle >> half) + (other >> half)).astype(x.dtype)
+    return high
 
 
 def cdiv(run: Run, x: Any, div: Any) -> Any:

@@ -25,7 +25,12 @@ class Frame:
 
 
 class KernelError(Exception):
-    """Stops a launch. `frames` goes from the kernel's line inwards to the device function that failed."""
+    """Stops a launch. `frames` goes from the kernel's line inwards to the device function that failed.
+
+    `refused`: the kernel could not have been compiled (so the fault is known before anything ran).
+    """
+
+    refused = False
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -44,9 +49,13 @@ class KernelError(Exception):
 class Rejected(KernelError):
     """The real compiler refuses this kernel."""
 
+    refused = True
+
 
 class Unsupported(KernelError):
     """Valid Triton that this evaluator does not offer."""
+
+    refused = True
 
 
 class Fault(KernelError):

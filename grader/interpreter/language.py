@@ -37,12 +37,12 @@ class PropagateNan(Enum):
 
 
 _FUNCTIONS: dict[Any, str] = {
-    shapes: "program_id num_programs arange full zeros zeros_like expand_dims broadcast_to broadcast reshape view ravel "
-    "permute trans join split interleave cat flip gather squeeze unsqueeze",
+    shapes: "program_id num_programs arange full zeros zeros_like expand_dims broadcast_to broadcast reshape view "
+    "ravel permute trans join split interleave cat flip gather squeeze unsqueeze",
     casting: "cast",
     arithmetic: "add sub mul where maximum minimum clamp",
-    elementary: "exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos floor ceil erf abs sigmoid fdiv div_rn fma umulhi cdiv "
-    "swizzle2d map_elementwise",
+    elementary: "exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos floor ceil erf abs sigmoid fdiv div_rn fma umulhi "
+    "cdiv swizzle2d map_elementwise",
     reduce: "sum max min argmax argmin xor_sum reduce_or reduce associative_scan cumsum cumprod softmax histogram",
     sorting: "sort topk bitonic_merge",
     linear: "dot dot_scaled",
@@ -50,7 +50,8 @@ _FUNCTIONS: dict[Any, str] = {
     atomics: "atomic_cas",
     blocks: "make_block_ptr advance",
     descriptors: "make_tensor_descriptor load_tensor_descriptor store_tensor_descriptor",
-    random: "philox philox_impl randint randint4x rand rand4x randn randn4x uint_to_uniform_float pair_uniform_to_normal",
+    random: "philox philox_impl randint randint4x rand rand4x randn randn4x uint_to_uniform_float "
+    "pair_uniform_to_normal",
     printing: "device_print device_assert static_assert static_print assume debug_barrier",
 }
 _REFUSED = "inline_asm_elementwise float8e4b15 float8e4b8 float8e5b16 tensor_descriptor condition target_info slice"
@@ -92,7 +93,39 @@ RANGES = {"range": RangeCall("tl.range", static=False), "static_range": RangeCal
 
 LIBDEVICE: dict[str, Builtin] = {
     name: Builtin(name, getattr(elementary, name))
-    for name in ["exp", "exp2", "log", "log2", "sqrt", "rsqrt", "sin", "cos", "floor", "ceil", "erf", "abs", "fma", "tanh", "tan", "asin", "acos", "atan", "sinh", "cosh", "log1p", "expm1", "log10", "trunc", "rint", "nearbyint", "fast_expf", "pow", "isnan", "isinf", "div_rn"]
+    for name in [
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "sqrt",
+        "rsqrt",
+        "sin",
+        "cos",
+        "floor",
+        "ceil",
+        "erf",
+        "abs",
+        "fma",
+        "tanh",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "log1p",
+        "expm1",
+        "log10",
+        "trunc",
+        "rint",
+        "nearbyint",
+        "fast_expf",
+        "pow",
+        "isnan",
+        "isinf",
+        "div_rn",
+    ]
 }
 
 

@@ -104,9 +104,9 @@ def _lost(run: Run, a: Value, b: Value, acc: Value | None) -> Array | None:
     lost: Array | None = None
     rows, columns = report_use(run, a, "tl.dot"), report_use(run, b, "tl.dot")
     if rows is not None:
-        lost = _all(rows, a).any(-1)[..., :, None]
+        lost = np.asarray(_all(rows, a).any(-1))[..., :, None]
     if columns is not None:
-        mine = _all(columns, b).any(-2)[..., None, :]
+        mine = np.asarray(_all(columns, b).any(-2))[..., None, :]
         lost = mine if lost is None else lost | mine
     if acc is not None and acc.undefined is not None:
         lost = acc.undefined if lost is None else lost | acc.undefined
@@ -139,10 +139,10 @@ def dot_scaled(
     rhs_k_pack: Any = True,
     out_dtype: DType = float32,
 ) -> Value:
-    """lhs (M, K) · rhs (K, N) + acc, each element times the scale of its block of 32 (16 for fp8 scales) along K.
+    """lhs (M, K) · rhs (K, N) + acc, each element times its block's scale: 32 along K, 16 for fp8 scales.
 
-    Scales are (M, K / block) and (N, K / block). e2m1 operands pack two elements a byte, along K or, without k_pack,
-    along the other axis.
+    Scales are (M, K / block) and (N, K / block). e2m1 operands pack two elements a byte, along K or, without
+    k_pack, along the other axis.
     """
     if out_dtype is not float32:
         raise Rejected("tl.dot_scaled: out_dtype must be tl.float32")

@@ -38,9 +38,6 @@ _NUMPY_TYPES = {
     if name not in ("bf16", "fp8e4nv", "fp8e5")  # NumPy has no such types
 }
 
-# What fresh memory is filled with where reads of it are watched: NaNs and integers that nobody computes by chance.
-_GARBAGE = {2: 0x7E5B, 4: 0x7FC5A5B5, 8: 0x7FF85A5BA5B5C5D5}
-
 
 class Storage:
     """One allocation as elements of one type. `flat` shares the caller's memory."""
@@ -52,13 +49,8 @@ class Storage:
         self.size = int(flat.size)
         self.itemsize = int(flat.itemsize)
         self.owner = owner  # keeps the memory alive
-        self.watched = False  # True: elements still holding `garbage` were never written
+        self.garbage: Array | None = None  # the bits of elements that nobody has written, where that is watched
         self._rows: dict[int, Array] = {}
-
-    @property
-    def garbage(self) -> Any:
-        """The bit pattern of unwritten elements of a watched storage, in the raw element type."""
-        return np.array(_GARBAGE[self.itemsize], f"u{self.itemsize}").view(self.flat.dtype)[()]
 
     def rows(self, length: int) -> Array:
         """Overlapping rows: row i is elements i to i + length. Writable where the memory is."""
@@ -115,7 +107,7 @@ def tensor_dtype(x: Any) -> DType:
 
 
 def view_of(name: str, x: Any, known: dict[tuple[int, str], Storage]) -> View:
-    """The argument `x` (torch tensor or NumPy array), sharing the `Storage` of other arguments where they overlap."""
+    """The argument `x` (torch tensor or NumPy array), sharing the `Storage` of others where they overlap."""
     return _numpy_view(name, x, known) if isinstance(x, np.ndarray) else _torch_view(name, x, known)
 
 
@@ -152,10 +144,6 @@ def _torch_view(name: str, x: Any, known: dict[tuple[int, str], Storage]) -> Vie
     return View(name, known[key], int(x.storage_offset()), tuple(x.shape), tuple(x.stride()))
 
 
-def fill_with_garbage(storage: Storage) -> bool:
-    """Mark every element as never written. False for types of one byte: any pattern there is a likely value."""
-    if storage.itemsize not in _GARBAGE:
-        return False
-    storage.flat[...] = storage.garbage
-    storage.watched = True
-    return True
+def watch(storage: Storage, garbage: Any) -> None:
+    """Report loads of elements whose bits are those of `garbage`, with which fresh memory was filled."""
+    storage.garbage = np.array(garbage, storage.flat.dtype)

@@ -29,7 +29,7 @@ def _shown(arg: Any, place: int, hex: bool) -> Any:
     data = arg.full
     mine = data[place if data.shape[0] > 1 else 0]
     if hex:
-        return np.array2string(mine, formatter={"all": lambda x: f"0x{int(x):02x}"})
+        return np.array2string(mine, formatter={"int": lambda x: f"0x{int(x):02x}"})
     return mine
 
 

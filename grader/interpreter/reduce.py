@@ -77,7 +77,7 @@ def sum(run: Run, input: Value, axis: Any = None, keep_dims: Any = False, dtype:
     if tile.dtype.round is not None:
         data = _tree_sum(tile.full, along.place, tile.dtype.round)
     elif tile.dtype.kind == "i" and not _sum_fits(tile, along.axis):
-        data = fit(run, np.sum(tile.full, axis=along.place, dtype=np.int64), tile.dtype, "sum")
+        data = fit(run, np.asarray(np.sum(tile.full, axis=along.place, dtype=np.int64)), tile.dtype, "sum")
     else:
         data = np.sum(tile.full, axis=along.place, dtype=tile.dtype.held)
     return along.finish(run, tile.dtype, data, lost)
@@ -170,10 +170,8 @@ def _extreme_of(tile: Value, place: int, largest: bool) -> Array:
 
 def _indexed(data: Array, place: int, tie_left: bool, largest: bool) -> tuple[Array, Array]:
     pick = np.argmax if largest else np.argmin
-    if tie_left:
-        index = pick(data, axis=place)
-    else:
-        index = data.shape[place] - 1 - pick(np.flip(data, place), axis=place)
+    last = data.shape[place] - 1
+    index = pick(data, axis=place) if tie_left else last - pick(np.flip(data, place), axis=place)
     value = np.take_along_axis(data, np.expand_dims(index, place), place)
     return np.squeeze(value, place), index.astype(np.int32)
 

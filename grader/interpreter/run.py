@@ -23,9 +23,9 @@ Rows = Array | slice
 class Options:
     """How strict a launch is, and how it is cut into chunks.
 
-    `undefined`: what lanes hold that a masked load without `other` leaves out: "nan" (for integers a large number)
-    or "zero", as Triton's interpreter has it. `tf32`: round the operands of fp32 dots as tensor cores do, unless the
-    kernel asks for input_precision="ieee". `budget`: elements of one tile over all programs of a chunk.
+    `undefined`: what lanes hold that a masked load without `other` leaves out: "nan" (for integers a large
+    number) or "zero", as Triton's interpreter has it. `tf32`: round the operands of fp32 dots as tensor cores do,
+    unless the kernel asks for input_precision="ieee". `budget`: elements of one tile over all programs of a chunk.
     """
 
     undefined: str = "nan"
@@ -136,6 +136,15 @@ class Run:
             for call, line in zip(self.calls, lines[1:], strict=True)
         )
 
+    def frame(self) -> Frame:
+        """The innermost function and line."""
+        function = self.calls[-1].function
+        return Frame(function.file, function.name, self.line)
+
+    def exempt(self) -> Array | None:
+        """Programs that did an atomic so far: what they do from here on may be ordered by it."""
+        return None if self.synchronised is None else self.synchronised.copy()
+
     def program(self, row: int) -> tuple[int, int, int]:
         """The program id of the program numbered `row`."""
         gx, gy, _ = self.grid
@@ -153,7 +162,7 @@ class Run:
         lane: tuple[int, ...] | None = None,
     ) -> None:
         """A finding at the current line. `row` counts within the running programs."""
-        frame = self.frames()[-1]
+        frame = self.frame()
         program = None
         if row is not None:
             program = self.program(int(self.programs.rows[row if self.programs.count > row else 0]))

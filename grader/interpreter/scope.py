@@ -33,10 +33,10 @@ def mentioned(nodes: Iterable[ast.AST]) -> frozenset[str]:
 
 
 class Constexpr:
-    """tl.constexpr: in a kernel a plain Python object; at module level a wrapper that marks a global as constant."""
+    """tl.constexpr: in a kernel a plain Python object, outside a wrapper that marks a global as constant."""
 
     def __init__(self, value: Any) -> None:
-        self.value = value.value if isinstance(value, Constexpr) else value
+        self.value: Any = value.value if isinstance(value, Constexpr) else value
 
     def __repr__(self) -> str:
         return f"constexpr[{self.value!r}]"

@@ -104,7 +104,7 @@ def expand_dims(run: Run, input: Any, axis: Any) -> Value:
 
 def _expand_one(value: Value, axis: int) -> Value:
     index = (slice(None),) * (axis + 1) + (None,)
-    return _reshaped(value, value.shape[:axis] + (1,) + value.shape[axis:], lambda part: part[index])
+    return _reshaped(value, (*value.shape[:axis], 1, *value.shape[axis:]), lambda part: part[index])
 
 
 def broadcast_to(run: Run, input: Any, *shape: Any) -> Value:
@@ -192,7 +192,7 @@ def trans(run: Run, input: Value, *dims: Any) -> Value:
 
 
 def _rows(*values: Value) -> int:
-    return max(value.data.shape[0] for value in values)
+    return int(max(value.data.shape[0] for value in values))
 
 
 def _stretched(value: Value, rows: int) -> Array:

@@ -75,7 +75,23 @@ def _module(name: str, contents: dict[str, Any]) -> ModuleType:
 def _modules() -> dict[str, ModuleType]:
     tl = language.names()
     mathematics = {
-        name: tl[name] for name in ["exp", "exp2", "log", "log2", "sqrt", "sqrt_rn", "rsqrt", "sin", "cos", "floor", "ceil", "erf", "abs", "fma"]
+        name: tl[name]
+        for name in [
+            "exp",
+            "exp2",
+            "log",
+            "log2",
+            "sqrt",
+            "sqrt_rn",
+            "rsqrt",
+            "sin",
+            "cos",
+            "floor",
+            "ceil",
+            "erf",
+            "abs",
+            "fma",
+        ]
     }
     mathematics |= {name: tl[name] for name in ("umulhi", "fdiv", "div_rn")}
     libdevice = _module("triton.language.extra.libdevice", dict(language.LIBDEVICE))
