@@ -1,10 +1,11 @@
 // Rebuilds every vendored file and its lock. Run after changing a version in package.json, then commit the result.
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 import subsetFont from "subset-font";
 
 const STATIC = "../../app/static/vendor/";
+const COURSE = "../../app/course/vendor/";
 const TESTS = "../../tests/browser/vendor/";
 const FONTS = "node_modules/@fontsource";
 const here = (name) => JSON.parse(readFileSync(`node_modules/${name}/package.json`, "utf8"));
@@ -14,7 +15,9 @@ const SIGNS = "–—‘’“”…•−×·°±²³µ↑↓\u00a0\u2009\u202f
 const WESTERN = codes(0x20, 0x7e) + codes(0xa0, 0xff) + SIGNS + "ŒœıŠšŽž€™′″†‡‹›„‚∕";
 const BASIC = codes(0x20, 0x7e) + SIGNS + "äöüéèñßÄÖÜÉ";
 
-// Reading is set in Source Serif (weights 400 to 700), interface in Plex Sans, code in Plex Mono: 90 KB in all.
+const FEATURES = ["kern", "liga", "tnum", "lnum", "mark", "ccmp"];
+
+// Reading is set in Source Serif (weights 400 to 700), interface in Plex Sans, code in Plex Mono: 67 KB in all.
 const FACES = [
   ["source-serif-roman", "@fontsource-variable/source-serif-4", "source-serif-4-latin-wght-normal", WESTERN, { wght: { min: 400, max: 700 } }],
   ["source-serif-italic", "@fontsource-variable/source-serif-4", "source-serif-4-latin-wght-italic", BASIC, { wght: 400 }],
@@ -25,7 +28,7 @@ const FACES = [
 
 async function face([name, source, file, text, variationAxes]) {
   const original = readFileSync(`node_modules/${source}/files/${file}.woff2`);
-  writeFileSync(`${STATIC}${name}.woff2`, await subsetFont(original, text, { targetFormat: "woff2", variationAxes }));
+  writeFileSync(`${STATIC}${name}.woff2`, await subsetFont(original, text, { targetFormat: "woff2", variationAxes, noHinting: true, keepFeatures: FEATURES }));
   copyFileSync(`node_modules/${source}/LICENSE`, `${STATIC}${name.split("-").slice(0, 2).join("-")}.LICENSE.txt`);
   return { file: `${name}.woff2`, name: source, version: here(source).version, licence: "OFL-1.1" };
 }
@@ -39,6 +42,18 @@ async function editor() {
   const own = JSON.parse(readFileSync("package.json", "utf8")).dependencies;
   const parts = Object.entries(own).filter(([name]) => /^@(codemirror|lezer)\//.test(name)).map(([name, version]) => `${name}@${version}`);
   return { file: "codemirror.js", name: "codemirror", version: own["@codemirror/view"], licence: "MIT", parts };
+}
+
+// The compiler of content runs KaTeX itself; pages need its sheet and its faces, as they come.
+function katex() {
+  const from = "node_modules/katex/dist/", fonts = readdirSync(`${from}fonts`).filter((name) => name.endsWith(".woff2")).sort();
+  mkdirSync(`${STATIC}katex/fonts`, { recursive: true });
+  copyFileSync(`${from}katex.min.css`, `${STATIC}katex/katex.min.css`);
+  copyFileSync(`${from}katex.min.js`, `${COURSE}katex.min.js`);
+  copyFileSync("node_modules/katex/LICENSE", `${STATIC}katex/LICENSE.txt`);
+  for (const font of fonts) copyFileSync(`${from}fonts/${font}`, `${STATIC}katex/fonts/${font}`);
+  const files = ["katex/katex.min.css", ...fonts.map((font) => `katex/fonts/${font}`), "../../course/vendor/katex.min.js"];
+  return files.map((file) => ({ file, name: "katex", version: here("katex").version, licence: "MIT" }));
 }
 
 function axe() {
@@ -57,5 +72,5 @@ mkdirSync(STATIC, { recursive: true });
 mkdirSync(TESTS, { recursive: true });
 const faces = [];
 for (const one of FACES) faces.push(await face(one));
-lock(STATIC, [...faces, await editor()]);
+lock(STATIC, [...faces, await editor(), ...katex()]);
 lock(TESTS, [axe()]);
