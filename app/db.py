@@ -96,8 +96,7 @@ class Database:
     def read(self) -> Iterator[Session]:
         """One consistent look. What is changed here is never kept."""
         with Session(self._reader, expire_on_commit=False, autoflush=False) as session:
-            yield session
-            session.rollback()
+            yield session  # closing it rolls back, and leaves what was read readable
 
     def alive(self) -> bool:
         """Whether the database answers."""

@@ -147,7 +147,8 @@ class Frame:
         route = getattr(scope.get("route"), "path", "static" if scope["path"].startswith("/static/") else "none")
         self._metrics.requests.labels(scope["method"], route, status).inc()
         self._metrics.seconds.labels(route).observe(seconds)
-        log.info(
+        say = log.debug if route in ("static", "/healthz", "/readyz", "/metrics") else log.info
+        say(
             "request",
             request=scope["state"]["request_id"],
             method=scope["method"],

@@ -74,6 +74,12 @@ class Settings(BaseSettings):
         le=64,
         description="Submissions one worker process grades at the same time; alike on all workers of a lane.",
     )
+    warm: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="Sandboxes a worker keeps started, with the frameworks imported. A failing submission uses two.",
+    )
     poll_seconds: float = Field(default=0.1, gt=0, le=10, description="How often a worker asks its queue for work.")
     heartbeat_seconds: float = Field(default=2.0, gt=0, description="How often a worker says that it lives.")
     dead_after_seconds: float = Field(
@@ -155,5 +161,5 @@ def configure_logs(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(settings.log_level.upper())
-    for noisy in ("uvicorn.access", "alembic", "watchfiles", "dbos"):
+    for noisy in ("uvicorn", "alembic", "watchfiles", "dbos"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -159,7 +159,7 @@ class Worker:
         self.queue = Jobs(settings.database)
         self.engine = jobs.Engine(settings, self.database, lane, self._work)
         hidden = tuple(path.resolve() for path in (settings.data, settings.drills, settings.content))
-        pool = Pool(lane, settings.slots, hidden=hidden)
+        pool = Pool(lane, settings.warm, hidden=hidden)
         self.bench = Bench(settings, self.database, self.queue, self.engine.id, pool)
         self.stop = threading.Event()
         self._due: dict[str, float] = {}
@@ -211,7 +211,7 @@ class Worker:
 
     def _trouble(self) -> SandboxUnavailable | None:
         try:
-            self.bench.pool.ready()
+            self.bench.pool.take().close()
         except SandboxUnavailable as error:
             return error
         return None
