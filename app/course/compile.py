@@ -98,7 +98,7 @@ def _scope(folder: Folder, drills: Mapping[str, DrillRef]) -> Scope:
     items.update({drill.link: drill.title for drill in drills.values()})
     topics = {} if folder.course is None else {topic.id: topic.name for topic in folder.course.topics}
     tags = frozenset(tag for each in folder.items for tag in each.meta.tags)
-    return Scope(items, folder.terms, topics, tags, folder.figures, folder.listings)
+    return Scope(items, folder.terms, topics, tags, folder.figures, folder.listings, frozenset(folder.unfit))
 
 
 def _terms(text: str, page: Page) -> list[Term]:

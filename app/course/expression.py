@@ -161,10 +161,16 @@ def _pure(arguments: list[Quantity], name: str) -> float:
     return float(argument.value)
 
 
-def _irrational(name: str, function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
+def _irrational(
+    name: str, function: Callable[[float], float], inverse: Callable[[int], int | None]
+) -> Callable[[list[Quantity]], Quantity]:
     def call(arguments: list[Quantity]) -> Quantity:
         try:
-            return Quantity(function(_pure(arguments, name)))
+            result = function(_pure(arguments, name))
+            whole = round(result) if abs(result) <= MAX_POWER else None
+            # e⁰, log 1, √9, log₂ 8: a whole result that its inverse confirms is exact, and printed without a ≈.
+            exact = whole is not None and whole >= 0 and inverse(whole) == arguments[0].value
+            return Quantity(Fraction(whole or 0) if exact else result)
         except ValueError as error:
             raise ExpressionError(f"'{name}' is not defined there") from error
 
@@ -202,10 +208,10 @@ FUNCTIONS: dict[str, Callable[[list[Quantity]], Quantity]] = {
     "floor": _whole("floor", math.floor),
     "min": _extreme("min", min),
     "max": _extreme("max", max),
-    "exp": _irrational("exp", math.exp),
-    "log": _irrational("log", math.log),
-    "log2": _irrational("log2", math.log2),
-    "sqrt": _irrational("sqrt", math.sqrt),
+    "exp": _irrational("exp", math.exp, lambda whole: 0 if whole == 1 else None),
+    "log": _irrational("log", math.log, lambda whole: 1 if whole == 0 else None),
+    "log2": _irrational("log2", math.log2, lambda whole: 2**whole),
+    "sqrt": _irrational("sqrt", math.sqrt, lambda whole: whole**2),
 }
 SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+",

@@ -50,6 +50,7 @@ class Folder:
     tracks: list[Authored[TrackMeta]] = field(default_factory=list)
     figures: dict[str, Figure] = field(default_factory=dict)
     listings: dict[str, Listing] = field(default_factory=dict)
+    unfit: set[str] = field(default_factory=set)  # names of figures and listings that could not be read
     glossary: str = ""
     links: list[Link] = field(default_factory=list)  # of every item file, fit or not
     terms: dict[str, str] = field(default_factory=dict)  # id → name
@@ -72,12 +73,16 @@ def read_folder(root: Path) -> Folder:
     for path in sorted((root / "figures").glob("*.svg")):
         figure, problems = read_figure(path, root)
         folder.problems.extend(problems)
-        if figure is not None:
+        if figure is None:
+            folder.unfit.add(path.stem)
+        else:
             folder.figures[figure.id] = figure
     for path in sorted((root / "listings").glob("*.py")):
         listing, problems = read_listing(path, root)
         folder.problems.extend(problems)
-        if listing is not None:
+        if listing is None:
+            folder.unfit.add(path.stem)
+        else:
             folder.listings[listing.name] = listing
     _read_glossary(root, folder)
     return folder

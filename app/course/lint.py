@@ -179,9 +179,11 @@ def anchors(course: Course) -> Iterator[Problem]:
 
 def unused(course: Course) -> Iterator[Problem]:
     """Every figure, listing and glossary term is shown or linked somewhere."""
+    if len(course.folder.links) != len(course.folder.items):
+        return  # an item could not be rendered, so nobody knows what it would have used
     pages = course.pages.values()
     shown = {name for page in pages for name in page.figures}
-    listed = {name for page in pages for name in page.listings}
+    listed = {name for page in pages for name in page.listings | page.quoted}
     linked = {name for page in pages for name in page.terms}
     for name in course.scope.figures.keys() - shown:
         yield Problem(f"figures/{name}.svg", 1, "unreachable", f"no page shows '{name}'", "show it or remove it")

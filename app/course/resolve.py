@@ -44,7 +44,9 @@ def collect_worked(state: StateCore) -> None:
         else:
             block, problems = read_worked(words[1], token.content, page.file, line + 1)
             page.problems.extend(problems)
-            if block is not None:
+            if block is None:
+                page.unfit.add(words[1])
+            else:
                 page.worked[block.name] = block
                 page.claim(f"worked-{block.name}", line)
 
@@ -95,6 +97,8 @@ def _container(page: Page, token: Token, line: int) -> None:
     known = page.scope.figures if kind == "figure" else page.scope.listings
     used = page.figures if kind == "figure" else page.listings
     token.meta["name"] = name
+    if name in page.scope.unfit:
+        return
     if name not in known:
         folder = "figures" if kind == "figure" else "listings"
         page.report(line, kind, f"there is no {kind} '{name}'", f"add it to content/{folder} or mend the name")
@@ -170,14 +174,19 @@ def _number(page: Page, written: str, line: int) -> str:
     elif isinstance(reference, CellReference):
         listing = page.scope.listings.get(reference.listing)
         text = None if listing is None else listing.cell(reference.row, reference.column)
-        if listing is not None and reference.listing not in page.listings:
-            page.listings.add(reference.listing)
-    if text is None:
+        page.quoted.add(reference.listing)
+    if text is None and not _excused(page, reference):
         page.report(
             line, "number", f"nothing gives {{{{{written}}}}}", "name a worked block's row or a listing's cell"
         )
-        return written
-    return text
+    return written if text is None else text
+
+
+def _excused(page: Page, reference: WorkedReference | CellReference | None) -> bool:
+    """Whether the block or listing that should give the number is reported already."""
+    if isinstance(reference, WorkedReference):
+        return reference.block in page.unfit
+    return isinstance(reference, CellReference) and reference.listing in page.scope.unfit
 
 
 def _worked_number(page: Page, reference: WorkedReference, line: int) -> str | None:

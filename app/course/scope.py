@@ -28,6 +28,7 @@ class Scope:
     tags: frozenset[str]
     figures: Mapping[str, Figure]
     listings: Mapping[str, Listing]
+    unfit: frozenset[str] = frozenset()  # figures and listings whose files have problems of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,12 @@ class Page:
     styles: Stylesheet
     sources: tuple[str, ...] = ()
     worked: dict[str, Worked] = field(default_factory=dict)
+    unfit: set[str] = field(default_factory=set)  # worked blocks with problems of their own
     anchors: set[str] = field(default_factory=set)
     cited: set[str] = field(default_factory=set)
     figures: set[str] = field(default_factory=set)
     listings: set[str] = field(default_factory=set)
+    quoted: set[str] = field(default_factory=set)  # listings whose cells the text cites
     terms: set[str] = field(default_factory=set)
     mentions: list[Mention] = field(default_factory=list)
     words: list[str] = field(default_factory=list)  # plain text of what was rendered since `take_words`

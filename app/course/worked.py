@@ -35,6 +35,7 @@ LINE = re.compile(
     r"(?P<kind>given|step|result)\s+(?P<name>\w+)\s*=\s*(?P<value>.*?)"
     r"(?:\s*->\s*(?P<unit>[^\s.|]*)(?:\s*\.(?P<decimals>\d))?)?\s*\|\s*(?P<label>.+)"
 )
+LONGEST_OPEN = 16  # rows; a longer block shows its results and folds the rest away
 GIVEN = re.compile(r"(?P<number>-?\d[\d_]*(?:\.\d+)?(?:e-?\d+)?)\s*(?P<unit>\D.*)?")
 
 
@@ -152,8 +153,16 @@ def worked_html(block: Worked) -> Markup:
         Markup('<figure class="worked" id="worked-{}" data-worked=\'{}\'>').format(block.name, _json(block)),
         Markup("<figcaption>{}</figcaption><table><tbody>").format(block.title),
     ]
-    parts.extend(_row_html(row) for row in block.rows)
-    parts.append(Markup("</tbody></table></figure>\n"))
+    folded = len(block.rows) > LONGEST_OPEN
+    shown = [row for row in block.rows if row.kind == "result"] if folded else block.rows
+    parts.extend(_row_html(row) for row in shown)
+    parts.append(Markup("</tbody></table>"))
+    if folded:
+        hidden = [row for row in block.rows if row.kind != "result"]
+        parts.append(Markup("<details><summary>The {} lines behind it</summary><table><tbody>").format(len(hidden)))
+        parts.extend(_row_html(row) for row in hidden)
+        parts.append(Markup("</tbody></table></details>"))
+    parts.append(Markup("</figure>\n"))
     return Markup("").join(parts)
 
 
