@@ -81,9 +81,10 @@ def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> t
     features = probed.features or failed[0].features
     signature = hints.Signature(
         outcome=failed[0].result.outcome,
+        kind=failed[0].features[0].key if failed[0].features else "",
         cases=tuple(one.case.name for one in failed),
         families=tuple(sorted({one.case.family for one in failed})),
-        features=tuple(feature.key for feature in features if feature.key != "values"),
+        features=tuple(feature.key for feature in features[1:]),
         trend=probed.trend.key if probed.trend else "",
     )
     diagnosis = Diagnosis(

@@ -70,7 +70,7 @@ class Limits(Strict):
     call_seconds: Annotated[float, Field(gt=0, le=60)] = 10.0
     total_seconds: Annotated[float, Field(gt=0, le=300)] = 60.0
     memory_mib: Annotated[int, Field(ge=64, le=16_384)] = 1024
-    output_kib: Annotated[int, Field(ge=1, le=1024)] = 64
+    output_kib: Annotated[int, Field(ge=1, le=65_536)] = 1024  # printed before the run is stopped
 
 
 class Rules(Strict):
@@ -112,6 +112,7 @@ class DrillFile(Strict):
     out_of_scope: tuple[Line, ...] = ()
     rubric: tuple[RubricItem, ...] = ()
     hints: tuple[Line, ...] = ()  # a ladder: each says a little more than the one before
+    excused: dict[Id, Line] = {}  # universal faults that can't occur here, each with the reason
 
 
 class Drill(DrillFile):

@@ -20,9 +20,12 @@ ALIKE = 0.6  # a signature this close to a mutant's gets its question
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How something failed: its outcome, the cases and families that failed, residual features and the trend."""
+    """How something failed: its outcome, what ended it (values, a type, a rule, …), the cases and families that
+    failed, residual features and the trend.
+    """
 
     outcome: str
+    kind: str = ""
     cases: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
@@ -74,25 +77,21 @@ def question(matrix: KillMatrix | None, seen: Signature) -> str:
         best = max(matrix.faults, key=lambda fault: likeness(seen, fault.signature), default=None)
         if best is not None and best.ask and likeness(seen, best.signature) >= ALIKE:
             return best.ask
-    return messages.question_for(seen.outcome, seen.trend)
+    return messages.question_for(seen.outcome, seen.kind, seen.trend)
 
 
 def likeness(seen: Signature, known: Signature) -> float:
-    """0 (nothing in common) to 1 (the same). Another outcome is never alike.
+    """0 (nothing in common) to 1 (the same). Another outcome, kind or trend is never alike.
 
-    The learner's tile length differs from the mutant's, so which case fails says less than which family does,
-    and the trend, which is measured in tiles, says most.
+    The learner's tile length differs from the mutant's, so which case fails says less than which family does. The
+    trend is measured in tiles and must agree where both have one.
     """
-    if seen.outcome != known.outcome:
+    if (seen.outcome, seen.kind) != (known.outcome, known.kind):
         return 0.0
-    parts = [
-        (2.0, _overlap(seen.cases, known.cases)),
-        (1.0, _overlap(seen.families, known.families)),
-        (1.0, _overlap(seen.features, known.features)),
-    ]
-    if seen.trend and known.trend:
-        parts.append((2.0, 1.0 if seen.trend == known.trend else 0.0))
-    return sum(weight * value for weight, value in parts) / sum(weight for weight, _ in parts)
+    if seen.trend and known.trend and seen.trend != known.trend:
+        return 0.0
+    parts = ((seen.cases, known.cases), (seen.families, known.families), (seen.features, known.features))
+    return sum(_overlap(a, b) for a, b in parts) / len(parts)
 
 
 def _overlap(a: Collection[str], b: Collection[str]) -> float:

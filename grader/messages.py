@@ -87,7 +87,7 @@ def too_many_stores(output: str, got: int, allowed: int) -> str:
 
 
 def raised(message: str, traceback: str) -> str:
-    return plain(traceback or message)
+    return plain(f"{message}\n{traceback}".strip())
 
 
 def out_of_memory(mib: int) -> str:
@@ -222,18 +222,31 @@ QUESTIONS = {
 }
 
 
+BY_KIND = {
+    "raised": "Which value does the line that failed get, and where does that value come from?",
+    "died": "Which addresses does your kernel compute for the first and the last lane of a tile?",
+    "time_limit": "How often does your longest loop run for a row of a few thousand columns?",
+    "dtype": "Which type does the contract promise, and where does your code choose one?",
+    "shape": "Which shape does the contract promise for this input?",
+    "count": "How many values does the contract promise?",
+    "not_tensor": "What exactly does your function return?",
+    "loads": "How many passes over the row does your kernel make?",
+    "stores": "How often does your kernel write each element of the result?",
+    "no_kernel": "Which kernel of yours wrote the bytes that you return?",
+    "not_written": "Who wrote last to the memory that you return?",
+    "computed_elsewhere": "Where were the numbers computed that your kernel stores?",
+    "inputs_changed": "Which addresses does your kernel write, and do all of them belong to the result?",
+}
+
 UNLIKE_ANY = (
     "Read the contract again, line by line. Which kind of row does it promise that none of the visible cases shows?"
 )
 
 
-def question_for(outcome: str, trend: str) -> str:
+def question_for(outcome: str, kind: str, trend: str) -> str:
+    """The question for a failure of this outcome, ended by `kind` (see `grader.judge`), with this trend."""
+    if kind in BY_KIND:
+        return BY_KIND[kind]
     if outcome == Outcome.WRONG_ANSWER:
         return QUESTIONS.get(trend, UNLIKE_ANY)
-    if outcome == Outcome.RUNTIME_ERROR:
-        return "Which value does the line that failed get, and where does that value come from?"
-    if outcome == Outcome.TIME_LIMIT:
-        return "How often does your longest loop run for a row of a few thousand columns?"
-    if outcome == Outcome.RULE_BROKEN:
-        return "Which lines of your code read the input, and which write the result?"
     return ""

@@ -60,6 +60,7 @@ HIDDEN = tuple(
         ("rising over nine tiles", "rising", 1, 8 * B + 1, "rising", {}),
         ("falling", "falling", 2, AT["3B+1"], "falling", {}),
         ("last tile far lower", "cliff", 1, 5 * B, "cliff", {}),
+        ("first tile far lower", "lift", 1, 5 * B, "lift", {}),
         ("spike", "spike", 2, AT["3B+1"], "spike", {}),
         ("constant rows", "constant", 2, AT["2B+1"], "constant", {}),
         ("near 300", "range", 1, AT["B+1"], "high", {}),

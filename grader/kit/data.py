@@ -71,6 +71,13 @@ def _cliff(rng: np.random.Generator, shape: Shape, block: int) -> Values:
     return values
 
 
+def _lift(rng: np.random.Generator, shape: Shape, block: int) -> Values:
+    """The first quarter lies 110 below the rest: relative to the maximum of an early tile, later ones overflow."""
+    values = rng.standard_normal(shape)
+    values[..., : shape[-1] // 4] -= 110.0
+    return values
+
+
 def _holes(rng: np.random.Generator, shape: Shape, block: int) -> Values:
     """A third of the entries is −∞; the first column of each row stays finite, so every row has a finite entry."""
     values = np.where(rng.random(shape) < 1 / 3, -np.inf, 2.0 * rng.standard_normal(shape))
@@ -112,6 +119,7 @@ DATA: dict[str, Data] = {
         Data("spike", "one value far above the rest", _spike),
         Data("constant", "constant rows", _constant),
         Data("cliff", "a last quarter far below the rest", _cliff),
+        Data("lift", "a first quarter far below the rest", _lift),
         Data("holes", "some entries −∞", _holes),
         Data("late", "a leading half of −∞", _late),
         Data("apart", "rows far apart", _apart),

@@ -1,7 +1,7 @@
 """The statistics are right, but the store has no mask: it writes past the end of each row.
 
 ask: Your last tile is wider than what is left of the row. Where do its other lanes write?
-expect: wrong_answer | rule_broken | runtime_error
+expect: runtime_error | wrong_answer | rule_broken
 """
 
 import torch

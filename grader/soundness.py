@@ -1,0 +1,130 @@
+"""Is a suite able to tell right from wrong? Checked with NumPy alone, before any kernel runs.
+
+The reference must agree with an independent formula; results must be large against the tolerance; the tolerance
+must refuse zeros everywhere, and somewhere every universal fault; shapes must cross tiles. Each complaint is a
+`Problem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.drill import Drill, Problem
+from grader.kit import Ask, Case, Placed, Reply, Suite, Values, big_enough, error_in_units, generator
+from grader.suite import Answers, BrokenDrill, evaluate
+from grader.universal import ALGORITHMIC, VALUES
+
+SEED = b"publication gate"
+AGREE = 1e-9  # relative; two float64 formulas may differ by some units in the last place of the largest score
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call of one case, with its expected outputs."""
+
+    case: Case
+    ask: Ask
+    expected: tuple[Values, ...]
+
+
+def unsound(drill: Drill, answers: Answers) -> list[Problem]:
+    """All that is wrong with the suite's data, shapes and tolerances."""
+    label = f"{drill.id}/suite.py"
+    suite = answers.suite
+    problems = [Problem(label, None, what, do) for what, do in _shapes(suite)]
+    try:
+        steps = list(_steps(answers, drill))
+    except BrokenDrill as error:
+        return [*problems, Problem(label, None, str(error), "mend the reference or the suite")]
+    for step in steps:
+        problems += [
+            Problem(label, None, f"case {step.case.name!r}: {what}", do) for what, do in _numbers(suite, step)
+        ]
+    problems += [Problem(label, None, what, do) for what, do in _universal(drill, answers, steps)]
+    return problems
+
+
+def _steps(answers: Answers, drill: Drill) -> Iterator[Step]:
+    """Every call of every case, played with the reference itself as the learner."""
+    for case in (*answers.suite.cases, *answers.suite.around(())):
+        play = answers.suite.play(case, generator(SEED, drill.id, case.name))
+        ask = next(play)
+        while True:
+            expected = answers.expected(ask)
+            yield Step(case, ask, expected)
+            try:
+                ask = play.send(Reply(expected))
+            except StopIteration:
+                break
+
+
+def _shapes(suite: Suite) -> Iterator[tuple[str, str]]:
+    """Shapes that are all multiples of a tile, or never more than one, hide the most common faults."""
+    axis = suite.tiled
+    if axis is None:
+        return
+    cases = [case for case in (*suite.cases, *suite.around(())) if not case.visible]
+    lengths = [(case.dims[axis.name], case.block) for case in cases]
+    if not any(length % block and length > block for length, block in lengths):
+        yield "no hidden case has a partial tile after a whole one", "add lengths like B+1 and 3B+1"
+    if not any(length < block for length, block in lengths):
+        yield "no hidden case is shorter than a tile", "add a length like B−1"
+    if not any(length > 2 * block for length, block in lengths):
+        yield "no hidden case has more than two tiles", "add one of many tiles"
+
+
+def _numbers(suite: Suite, step: Step) -> Iterator[tuple[str, str]]:
+    """One call: independent formula, size rule, zeros refused."""
+    formula = suite.independent.get(step.ask.entry)
+    if formula is None:
+        yield f"no independent formula for {step.ask.entry}", "add it to SUITE.independent"
+        return
+    inputs = tuple(argument.values for argument in step.ask.args if isinstance(argument, Placed))
+    other = evaluate(formula, step.ask)
+    for output, expected, again in zip(step.ask.outputs, step.expected, other, strict=True):
+        scale = max(1.0, *(float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in inputs)) if inputs else 1.0
+        if not np.allclose(expected, again, rtol=AGREE * scale, atol=1e-300, equal_nan=False):
+            yield f"the reference and the independent formula differ in {output.name}", "find out which is wrong"
+        allowed = output.tolerance(expected, inputs)
+        if not big_enough(expected, allowed):
+            yield f"{output.name} is too small against the absolute tolerance", "rescale the data"
+        if (error_in_units(np.zeros_like(expected), expected, allowed) <= 1.0).all():
+            yield f"zeros pass as {output.name}", "tighten the tolerance or rescale the data"
+
+
+def _universal(drill: Drill, answers: Answers, steps: list[Step]) -> Iterator[tuple[str, str]]:
+    """Every universal fault must be refused by a hidden case, or be excused with a reason."""
+    for name, fault in VALUES.items():
+        if name in drill.excused:
+            continue
+        seen = False
+        refused = False
+        for step in steps:
+            block = step.case.block if answers.suite.tiled else None
+            wrong = fault(step.case, step.ask, answers.reference[step.ask.entry], block)
+            if wrong is None or step.case.visible:
+                continue
+            seen = True
+            refused = refused or not accepted(step, wrong)
+        if not seen:
+            yield f"no hidden case could show the fault {name}", "add one, or excuse it in drill.toml with a reason"
+        elif not refused:
+            yield f"the fault {name} passes every hidden case", "tighten the tolerance, or add data that shows it"
+    for name in ALGORITHMIC:
+        if name not in drill.excused and not (drill.folder / "mutants" / f"{name}.py").exists():
+            yield f"no mutant {name}", f"write mutants/{name}.py, or excuse it in drill.toml with a reason"
+
+
+def accepted(step: Step, results: tuple[Values, ...]) -> bool:
+    """Would the judge accept these results for this call?"""
+    inputs = tuple(argument.values for argument in step.ask.args if isinstance(argument, Placed))
+    for output, expected, actual in zip(step.ask.outputs, step.expected, results, strict=True):
+        if actual.shape != expected.shape:
+            return False
+        units = error_in_units(actual, expected, output.tolerance(expected, inputs))
+        if not (units <= 1.0).all():
+            return False
+    return True
