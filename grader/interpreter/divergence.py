@@ -140,7 +140,7 @@ def _merge_values(name: str, parts: list[tuple[Array, Value]], count: int) -> Va
         if value.memory is not first.memory:
             raise Unsupported(f"{name!r} points into different tensors on different paths")
     size = np.broadcast_shapes(*(value.data.shape[1:] for _, value in parts))
-    out = np.empty((count, *size), first.data.dtype)
+    out = np.empty_like(first.data, shape=(count, *size))  # a transposed tile stays one: sums see the order
     lost = None
     if any(value.undefined is not None for _, value in parts):
         lost = np.zeros((count, *first.shape), bool)
