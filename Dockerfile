@@ -14,10 +14,11 @@ RUN mkdir -p app grader migrations && touch app/__init__.py grader/__init__.py m
     && pip install -c constraints.txt -e .
 COPY . .
 USER tilewright
+ENV TILEWRIGHT_HOST=0.0.0.0 TILEWRIGHT_PORT=8000
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
-CMD ["tilewright", "serve", "--host", "0.0.0.0", "--port", "8000"]
+CMD ["tilewright", "serve"]
 
 # Workers keep root inside the container: they need it to build each sandbox, and hand learner code to an
 # unprivileged user inside it. See docs/operators.md for what the container itself is allowed.
