@@ -23,7 +23,7 @@ CMD ["tilewright", "serve"]
 # Workers keep root inside the container: they need it to build each sandbox, and hand learner code to an
 # unprivileged user inside it. See docs/operators.md for what the container itself is allowed.
 FROM base AS worker
-RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap util-linux && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap libseccomp2 util-linux && rm -rf /var/lib/apt/lists/*
 
 FROM worker AS worker-cpu
 RUN pip install -c constraints.txt torch --index-url https://download.pytorch.org/whl/cpu --extra-index-url https://pypi.org/simple
