@@ -32,6 +32,8 @@ class DrillRow:
     summary: str
     lanes: tuple[Lane, ...]
     standing: Standing  # NEW, TRIED or PASSED
+    refused: int = 0  # wrong kernels that the publication gate saw refused
+    accepted: int = 0  # right kernels of other construction that it saw accepted
 
 
 @dataclass(frozen=True)

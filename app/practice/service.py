@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
 from app.course.access import View
 from app.course.models import Kind
@@ -28,7 +30,15 @@ def drill_row(drill: Drill, standings: Standings) -> DrillRow:
         summary=drill.summary,
         lanes=tuple(Lane(lane) for lane in drill.lanes),
         standing=standing,
+        refused=_files(drill.folder / "mutants"),
+        accepted=_files(drill.folder / "correct"),
     )
+
+
+@cache
+def _files(folder: Path) -> int:
+    """How many kernels a folder holds. They change with a new version of the drills, so with a new process."""
+    return sum(1 for _ in folder.glob("*.py"))
 
 
 def up_next(view: View, drills: Drills, standings: Standings, limit: int = 3) -> tuple[Link, ...]:
