@@ -126,7 +126,8 @@ def _filter() -> Check:
         with os.fdopen(seccomp.compile_filter(gpu=False), "rb") as file:
             rules = os.fstat(file.fileno()).st_size // 8
     except (ImportError, OSError, RuntimeError) as error:
-        return Check("system call filter", False, True, str(error), "Install libseccomp2 and the package pyseccomp.")
+        todo = "Install libseccomp2 and the package pyseccomp."
+        return Check("system call filter", False, True, str(error), todo)
     return Check("system call filter", True, True, f"{len(seccomp.DENIED)} calls denied, {rules} instructions")
 
 

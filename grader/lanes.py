@@ -100,17 +100,19 @@ class _Doors:
         return result
 
 
-def _active(ptrs: NDArray[Any], mask: NDArray[Any]) -> NDArray[Any]:
+def _active(ptrs: NDArray[Any], mask: Any) -> NDArray[Any]:
+    """The addresses of lanes that are on. Block pointers pass their mask as a bare buffer."""
+    mask = np.asarray(mask)
     return ptrs.reshape(-1) if mask.all() else ptrs[np.broadcast_to(mask, ptrs.shape)]
 
 
 def _poison_masked_loads(interpreter: Any) -> None:
     plain = interpreter.InterpreterBuilder.create_masked_load
 
-    def create_masked_load(builder: Any, ptrs: Any, mask: Any, other: Any, *rest: Any) -> Any:
-        if other is None and not mask.data.all():
+    def create_masked_load(builder: Any, ptrs: Any, mask: Any, other: Any, *rest: Any, **named: Any) -> Any:
+        if other is None and not np.asarray(mask.data).all():
             other = _poison(interpreter, ptrs)
-        return plain(builder, ptrs, mask, other, *rest)
+        return plain(builder, ptrs, mask, other, *rest, **named)
 
     interpreter.InterpreterBuilder.create_masked_load = create_masked_load
 

@@ -46,7 +46,12 @@ class Pool:
         gpu: int = 0,
         hidden: tuple[Path, ...] = (),
     ) -> None:
-        """`framework` (numpy, torch, triton) is imported beforehand; `hidden` are paths that no runner sees."""
+        """`framework` (numpy, torch, triton) is imported beforehand; `hidden` are paths that no runner sees.
+
+        Raises `ValueError` for another framework. A machine without a sandbox shows in `take`.
+        """
+        if framework not in ("numpy", "torch", "triton"):
+            raise ValueError(f"no framework is called {framework}")
         self._gpu = lane is Lane.GPU
         self._framework = framework
         self._device = f"cuda:{gpu}" if self._gpu else "cpu"

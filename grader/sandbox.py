@@ -4,8 +4,11 @@ Two ways in, the same confinement behind both:
 
 - An ordinary user: bubblewrap makes a user namespace and everything else inside it.
 - Root (containers, a service): bubblewrap mounts as root, since the Python prefix may lie where only root can look,
-  then the process becomes a user id that no other runner has, and a second bubblewrap puts it into a user namespace
-  of that id. Bubblewrap's own ``--uid`` would leave it root to the host's files.
+  then the process becomes a user id that no other runner has. Bubblewrap's own ``--uid`` would leave it root to the
+  host's files.
+
+Then a second bubblewrap puts the process into a user namespace of its own and loads the filter. The first one lives
+on as process 1, without a filter: from another user namespace nobody can write to its memory through /proc.
 
 Reading order: `Spec` → `start` → `Box`. Where a machine has no sandbox, `start` raises `SandboxUnavailable`.
 """
@@ -27,6 +30,7 @@ from typing import IO, Final
 from grader import cgroups, layout, seccomp
 from grader.uids import SandboxUnavailable, Uid, tool, user_namespaces_for_others
 
+INODE_BYTES: Final = 1024  # of the kernel's memory for a file in memory, about
 JOIN_GROUPS: Final = (
     'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 > "$1" || exit 125; shift; n=$((n-1)); done; exec "$@"'
 )
@@ -132,7 +136,8 @@ class Box:
 
     def resident(self) -> int:
         """Bytes of memory that the processes inside hold, files mapped from disk apart."""
-        return sum(_resident(pid) for pid in descendants(self.process.pid))
+        inside = list(descendants(self.process.pid))
+        return sum(_resident(pid) for pid in inside) + (_inodes(inside[-1]) if inside else 0)
 
 
 def start(spec: Spec) -> Box:
@@ -167,11 +172,10 @@ def _launch(spec: Spec, bwrap: str, uid: Uid | None, group: cgroups.Group | None
     facts, facts_out = (os.fdopen(fd, mode, buffering=0) for fd, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
     filter_fd = _filter(bool(spec.devices))
     with theirs, facts, facts_out, os.fdopen(filter_fd, "rb"):
-        nested = uid is not None and user_namespaces_for_others()
+        nested = uid is None or user_namespaces_for_others()
         options = _options(spec, uid, info=facts_out.fileno(), seccomp_fd=None if nested else filter_fd)
         inner = [layout.PYTHON, *(part.replace("{channel}", str(theirs.fileno())) for part in spec.command)]
-        if uid is not None:
-            inner = _step_down(uid.number, bwrap, filter_fd if nested else None) + inner
+        inner = [*_step_down(uid), *(_into_namespace(bwrap, filter_fd) if nested else ()), *inner]
         procs = [str(folder / "cgroup.procs") for folder in group.folders] if group else []
         with _memory_file(b"".join(option.encode() + b"\0" for option in options)) as args:
             confined = [bwrap, "--args", str(args.fileno()), "--", *inner]
@@ -215,7 +219,6 @@ def _options(spec: Spec, uid: Uid | None, *, info: int, seccomp_fd: int | None) 
     options += ["--clearenv"]
     for name, value in (layout.ENVIRONMENT | spec.environment).items():
         options += ["--setenv", name, value]
-    options += layout.root_options(spec.hidden)
     options += ["--proc", "/proc", "--dev", "/dev"]
     for device in spec.devices:
         options += ["--dev-bind", device, device]
@@ -223,19 +226,25 @@ def _options(spec: Spec, uid: Uid | None, *, info: int, seccomp_fd: int | None) 
         options += ["--ro-bind", "/sys", "/sys"]
     options += ["--perms", "1777", "--size", half, "--tmpfs", "/dev/shm"]  # noqa: S108 - the runner's own, not ours
     options += ["--perms", "1777", "--size", half, "--tmpfs", "/tmp"]  # noqa: S108
+    options += layout.root_options(spec.hidden)  # after /tmp: Python itself may be installed below it
     options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp"]  # noqa: S108
     return options
 
 
-def _step_down(uid: int, bwrap: str, filter_fd: int | None) -> list[str]:
-    """From root to a user id without capabilities; with a filter, on into a user namespace of that id."""
+def _step_down(uid: Uid | None) -> list[str]:
+    """From root to a user id of its own, without capabilities. Nothing for who is not root."""
+    if uid is None:
+        return []
     setpriv = tool("setpriv", "util-linux")
-    command = [setpriv, f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--no-new-privs"]
-    command += ["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all"]
-    if filter_fd is None:
-        return command
-    nested = [bwrap, "--unshare-user", "--die-with-parent", "--dev-bind", "/", "/", "--chdir", "/tmp"]  # noqa: S108
-    return [*command, *nested, "--seccomp", str(filter_fd), "--"]
+    drop = ["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs", "--clear-groups"]
+    return [setpriv, f"--reuid={uid.number}", f"--regid={uid.number}", *drop]
+
+
+def _into_namespace(bwrap: str, filter_fd: int) -> list[str]:
+    """Into a user namespace of its own, keeping the root as it is, and behind the filter."""
+    keep = ["--dev-bind", "/", "/", "--chdir", "/tmp"]  # noqa: S108 - the runner's own
+    options = ["--unshare-user", "--cap-drop", "ALL", "--die-with-parent", *keep, "--seccomp", str(filter_fd)]
+    return [bwrap, *options, "--"]
 
 
 def _filter(gpu: bool) -> int:
@@ -264,7 +273,16 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def _resident(pid: int) -> int:
+    """Bytes of private and shared memory, what several processes share divided among them."""
     with contextlib.suppress(OSError, ValueError):
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon:", "RssShmem:")))
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
+    return 0
+
+
+def _inodes(pid: int) -> int:
+    """Bytes that the kernel holds for files in the folders of a confined process, whatever is in them."""
+    with contextlib.suppress(OSError):
+        facts = [os.statvfs(f"/proc/{pid}/root{folder}") for folder in ("/tmp", "/dev/shm")]  # noqa: S108
+        return sum(fact.f_files - fact.f_ffree for fact in facts) * INODE_BYTES
     return 0
