@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from app.course.authored import render_line, render_sections
+from app.course.authored import render_blocks, render_line, render_sections
 from app.course.course_file import FILE, policy_of
 from app.course.folder import GLOSSARY, Folder, read_folder
 from app.course.formulas import Stylesheet
@@ -32,7 +32,10 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - the item's type
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """`snapshot` is None when there is any problem: a course is published whole or not at all."""
+    """`snapshot` is None when a problem blocks it: a course is shown whole or not at all.
+
+    Files that nothing uses are problems too, and fail the check, but the course can be shown without them.
+    """
 
     snapshot: Snapshot | None
     problems: tuple[Problem, ...]
@@ -54,13 +57,17 @@ def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
     terms = _terms(folder.glossary, glossary)
     pages = [*(built.page for built in cards), *(built.page for built in questions)]
     pages += [*(built.page for built in tracks), glossary, front]
+    statements = {}
+    for drill in drills.values():
+        pages.append(Page(f"drills/{drill.id}/statement.md", scope, styles, sourced=True))
+        statements[drill.id] = render_blocks(drill.statement, 1, pages[-1])
     topics = () if folder.course is None else _topics(folder.course, folder, front)
     problems = [*folder.problems, *(problem for each in pages for problem in each.problems)]
     if folder.course is None:
         return Compiled(None, tuple(sorted(set(problems))))
     by_file = {each.file: each for each in pages}
     problems += lint(Course(folder.course, folder, scope, drills, cards, questions, tracks, by_file))
-    if problems:
+    if any(problem.blocks for problem in problems):
         return Compiled(None, tuple(sorted(set(problems))))
     snapshot = Snapshot(
         title=folder.course.title,
@@ -70,12 +77,13 @@ def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
         tracks=_shelved([built.item for built in tracks], [topic.tracks for topic in topics]),
         terms=MappingProxyType({term.id: term for term in terms}),
         drills=MappingProxyType(dict(drills)),
+        statements=MappingProxyType(statements),
         aliases=MappingProxyType(_aliases(folder)),
         policy=policy_of(folder.course),
         math_css=styles.text(),
         digest=digest(root, drills),
     )
-    return Compiled(snapshot, ())
+    return Compiled(snapshot, tuple(sorted(set(problems))))
 
 
 def digest(root: Path, drills: Mapping[str, DrillRef]) -> str:

@@ -31,6 +31,11 @@ class DrillFacts(BaseModel):
     questions: list[str] = []
 
 
+def _statement(folder: Path) -> str:
+    path = folder / "statement.md"
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
 def read_drills(folder: Path) -> Mapping[str, DrillRef]:
     """The drills in `folder`, by id. One whose drill.toml cannot be read is skipped."""
     found = {}
@@ -50,5 +55,6 @@ def read_drills(folder: Path) -> Mapping[str, DrillRef]:
             tags=tuple(facts.tags),
             cards=tuple(facts.cards),
             questions=tuple(facts.questions),
+            statement=_statement(path.parent),
         )
     return found

@@ -18,6 +18,7 @@ import quickjs
 
 KATEX = Path(__file__).parent / "vendor" / "katex.min.js"
 MAX_TEX = 2000
+SECONDS = 5.0  # for one formula
 MEMORY_BYTES = 256 * 1024 * 1024
 
 # KaTeX's own safety options: no \href or raw HTML, bounded macro expansion and box sizes, warnings are errors.
@@ -45,6 +46,7 @@ class FormulaError(ValueError):
 def _engine() -> quickjs.Function:
     function = quickjs.Function("formula", KATEX.read_text(encoding="utf-8") + CALL)
     function.set_memory_limit(MEMORY_BYTES)
+    function.set_time_limit(SECONDS)
     return function
 
 

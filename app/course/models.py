@@ -182,6 +182,7 @@ class DrillRef:
     tags: tuple[str, ...]
     cards: tuple[str, ...]
     questions: tuple[str, ...]
+    statement: str  # Markdown; the snapshot holds its HTML
 
     @property
     def link(self) -> Link:

@@ -56,7 +56,7 @@ def topic_page(reader: Reader, topic: Topic) -> TopicPage:
         total=len(links),
         up_next=_link(reader, following),
         topics=tuple(_topic_name(each) for each in view.topics.values()),
-        stylesheets=_stylesheets(view, topic.summary, *topic.outcomes),
+        stylesheets=stylesheets(view, topic.summary, *topic.outcomes),
     )
 
 
@@ -97,7 +97,7 @@ def card_page(reader: Reader, card: Card) -> CardPage:
         questions=_items(reader, asked),
         related=_items(reader, [each for each in related(view, card) if each not in asked]),
         up_next=_link(reader, up_next(view, card.link, reader.done)),
-        stylesheets=_stylesheets(view, card.front, *_html(card.sections), *(p.answer for p in card.prompts)),
+        stylesheets=stylesheets(view, card.front, *_html(card.sections), *(p.answer for p in card.prompts)),
     )
 
 
@@ -127,7 +127,7 @@ def question_page(reader: Reader, question: Question) -> QuestionPage:
         drills=_drills(reader, question.drills),
         related=_items(reader, [each for each in related(view, question) if each not in concepts]),
         up_next=_link(reader, up_next(view, question.link, reader.done)),
-        stylesheets=_stylesheets(view, question.question, question.teaser, *shown),
+        stylesheets=stylesheets(view, question.question, question.teaser, *shown),
     )
 
 
@@ -155,13 +155,13 @@ def track_page(reader: Reader, track: Track) -> TrackPage:
         rubric=track.rubric,
         points=sum(criterion.points for criterion in track.rubric),
         up_next=_link(reader, up_next(view, track.link, reader.done)),
-        stylesheets=_stylesheets(view, track.opening, *_html(track.sections), *(p.answer for p in track.prompts)),
+        stylesheets=stylesheets(view, track.opening, *_html(track.sections), *(p.answer for p in track.prompts)),
     )
 
 
 def glossary_page(reader: Reader) -> GlossaryPage:
     terms = tuple(reader.view.terms.values())
-    return GlossaryPage(terms, _stylesheets(reader.view, *(term.html for term in terms)))
+    return GlossaryPage(terms, stylesheets(reader.view, *(term.html for term in terms)))
 
 
 def item_link(reader: Reader, item: Item) -> ItemLink:
@@ -250,7 +250,8 @@ def _html(sections: Iterable[Section]) -> list[Markup]:
     return [section.html for section in sections]
 
 
-def _stylesheets(view: View, *parts: Markup) -> tuple[str, ...]:
+def stylesheets(view: View, *parts: Markup) -> tuple[str, ...]:
+    """The stylesheets that a page with these parts must load: none when no part has a formula."""
     if not any('class="katex"' in part for part in parts):
         return ()
     return (KATEX_CSS, f"/course/math-{view.snapshot.math_digest}.css")

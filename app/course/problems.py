@@ -15,5 +15,10 @@ class Problem:
     what: str
     fix: str
 
+    @property
+    def blocks(self) -> bool:
+        """Whether it keeps the course from being shown. What nobody can reach yet harms no reader."""
+        return self.rule not in ("unreachable", "stray")
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.what}; {self.fix}"

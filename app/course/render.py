@@ -11,18 +11,29 @@ Class names in the output (styled in app/static): `math`, `math-block`, `code` (
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
+from app.course.formulas import FormulaError, render_formula_plain
+
+PLACEHOLDER_SIGNS = re.compile("[\ue000\ue001]")  # private use: stand for a formula while the rest is cleaned
+PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
+MOST_FORMULAS = 100
 LEARNER_TAGS = frozenset(
     [
         *("a", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol"),
@@ -60,6 +71,9 @@ def base_parser(*, html: bool) -> MarkdownIt:
 def _untrusted_parser() -> MarkdownIt:
     parser = base_parser(html=False)
     parser.disable(["image", "footnote_inline", "footnote_ref", "footnote_def"], ignoreInvalid=True)
+    dollarmath_plugin(parser, allow_space=False, allow_digits=False, allow_labels=False, allow_blank_lines=False)
+    parser.add_render_rule("math_inline", _placeholder)
+    parser.add_render_rule("math_block", _placeholder)
     parser.add_render_rule("fence", lambda self, tokens, i, options, env: _fence(tokens[i].content, tokens[i].info))
     return parser
 
@@ -71,7 +85,8 @@ def _fence(content: str, info: str) -> str:
 def render_untrusted(text: str) -> Markup:
     """A learner's Markdown as safe HTML. Hostile input comes out without script, style or foreign tags."""
     clean = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "�")
-    html: str = _untrusted_parser().render(clean)
+    formulas: list[str] = []
+    html: str = _untrusted_parser().render(PLACEHOLDER_SIGNS.sub("�", clean), {"formulas": formulas})
     safe = nh3.clean(
         html,
         tags=set(LEARNER_TAGS),
@@ -80,13 +95,25 @@ def render_untrusted(text: str) -> Markup:
         link_rel="nofollow ugc noopener noreferrer",
         allowed_classes={"pre": {"code"}, "span": _token_classes()},
     )
-    return Markup(safe)  # noqa: S704 - nh3 cleaned it
+    # Formulas are set after the cleaning: MathML is not in its list of tags, and KaTeX escapes what it is given.
+    return Markup(PLACEHOLDER.sub(lambda match: formulas[int(match[1])], safe))  # noqa: S704 - nh3 cleaned it
+
+
+def _placeholder(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    formulas: list[str] = env["formulas"]
+    tex, display = tokens[index].content, tokens[index].type == "math_block"
+    try:
+        if len(formulas) >= MOST_FORMULAS:
+            raise FormulaError("too many formulas")
+        html = render_formula_plain(tex, display=display)
+    except FormulaError:
+        html = str(Markup("<code>{}</code>").format(tex))
+    formulas.append(f'<div class="math-block">{html}</div>' if display else f'<span class="math">{html}</span>')
+    return f"\ue000{len(formulas) - 1}\ue001"
 
 
 @lru_cache(maxsize=1)
 def _token_classes() -> set[str]:
-    from pygments.token import STANDARD_TYPES
-
     return {name for name in STANDARD_TYPES.values() if name}
 
 

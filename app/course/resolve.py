@@ -118,7 +118,7 @@ def _numbered(page: Page, figure: Figure, line: int) -> Markup:
 
 def _inline(page: Page, token: Token, line: int) -> None:
     children = token.children or []
-    sourced = any(child.type == "citation" for child in children)
+    sourced = page.sourced or any(child.type == "citation" for child in children)
     for child in children:
         if child.type in ("softbreak", "hardbreak"):
             line += 1

@@ -14,6 +14,9 @@ from app.course.models import Kind, Link
 from app.course.problems import Problem
 from app.course.worked import Worked
 
+ITEM_LINK = re.compile(r"(card|question|track|drill):([a-z0-9][a-z0-9_-]*)(?:#([a-z0-9-]+))?")
+ITEM_ADDRESS = re.compile(r"/(card|question|track|drill)s/([a-z0-9][a-z0-9_-]*)(?:#([a-z0-9-]+))?")
+
 # Anchors that the page templates use themselves.
 RESERVED = frozenset(["main", "check", "sources", "answer", "note", "rubric", "attempt", "discussion", "top"])
 
@@ -49,6 +52,7 @@ class Page:
     scope: Scope
     styles: Stylesheet
     sources: tuple[str, ...] = ()
+    sourced: bool = False  # numbers with a unit need no worked block: a contract states its own
     worked: dict[str, Worked] = field(default_factory=dict)
     unfit: set[str] = field(default_factory=set)  # worked blocks with problems of their own
     anchors: set[str] = field(default_factory=set)
@@ -86,6 +90,9 @@ def slug(text: str) -> str:
 
 
 def parse_link(target: str) -> tuple[Link, str] | None:
-    """`card:online-softmax#the-guard` as (link, anchor); None when it does not name an item."""
-    match = re.fullmatch(r"(card|question|track|drill):([a-z0-9][a-z0-9_-]*)(?:#([a-z0-9-]+))?", target)
+    """`card:online-softmax#the-guard` as (link, anchor); None when it does not name an item.
+
+    The address itself, `/cards/online-softmax`, means the same: statements of drills are read elsewhere too.
+    """
+    match = ITEM_LINK.fullmatch(target) or ITEM_ADDRESS.fullmatch(target)
     return (Link(Kind(match[1]), match[2]), match[3] or "") if match else None

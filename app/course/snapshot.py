@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from app.course.models import Card, DrillRef, Item, Kind, Link, Policy, Question, Term, Topic, Track
 
 
@@ -24,6 +26,7 @@ class Snapshot:
     tracks: Mapping[str, Track]
     terms: Mapping[str, Term]
     drills: Mapping[str, DrillRef]
+    statements: Mapping[str, Markup]  # of the drills, by id
     aliases: Mapping[Link, Link]
     policy: Policy
     math_css: str  # one rule per declaration that the formulas need

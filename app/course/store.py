@@ -44,7 +44,9 @@ class CourseStore:
         compiled = compile_course(content, read_drills(drills))
         if compiled.snapshot is None:
             raise ContentError(compiled.problems)
-        return cls(content, drills, compiled.snapshot)
+        store = cls(content, drills, compiled.snapshot)
+        store.problems = compiled.problems
+        return store
 
     @property
     def current(self) -> Snapshot:
