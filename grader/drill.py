@@ -166,7 +166,7 @@ def read_drill(folder: Path) -> tuple[Drill | None, list[Problem]]:
         # JSON mode: strict about types, and it takes TOML's arrays as tuples.
         parsed = DrillFile.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
-        problems += [_problem(label, text, dict(item)) for item in error.errors()]
+        problems += [_problem(label, text, item) for item in _telling(error)]
         return None, problems
     problems += _disagreements(label, text, parsed)
     if problems:
@@ -242,6 +242,17 @@ def _read_text(path: Path, problems: list[Problem]) -> str:
     if not text.strip():
         problems.append(Problem(f"{path.parent.name}/{path.name}", None, "is empty", "write it"))
     return text
+
+
+def _telling(error: ValidationError) -> list[dict[str, Any]]:
+    """The errors, without "too short" for a list that is so only because its items are wrong."""
+    items: list[dict[str, Any]] = [dict(item) for item in error.errors()]
+    places = [tuple(item["loc"]) for item in items]
+
+    def echoed(loc: tuple[str | int, ...]) -> bool:
+        return any(len(other) > len(loc) and other[: len(loc)] == loc for other in places)
+
+    return [item for item in items if not (item["type"] == "too_short" and echoed(tuple(item["loc"])))]
 
 
 def _problem(label: str, text: str, error: dict[str, Any]) -> Problem:

@@ -1,0 +1,79 @@
+"""Data axes do what their words say, for any shape, and can't be predicted without the seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.kit import DATA, build, generator
+
+SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 300))
+BLOCK = 64
+
+
+@pytest.mark.parametrize("name", sorted(DATA))
+@given(shape=SHAPES, seed=st.binary(max_size=8))
+def test_every_builder_fits_any_shape_and_gives_no_nan(name: str, shape: tuple[int, int], seed: bytes) -> None:
+    values = build(name, generator(seed, name), shape, BLOCK)
+    assert values.shape == shape
+    assert values.dtype == np.float64
+    assert not np.isnan(values).any()
+    assert (values < np.inf).all()
+    assert np.isfinite(values).any(axis=-1).all(), "every row has a finite entry"
+
+
+def drawn(name: str, shape: tuple[int, int] = (3, 4 * BLOCK)) -> np.ndarray:
+    return build(name, generator(b"seed", name), shape, BLOCK)
+
+
+def test_rising_has_a_new_maximum_in_every_tile() -> None:
+    tops = drawn("rising").reshape(3, 4, BLOCK).max(axis=2)
+    assert (np.diff(tops, axis=1) > 0).all()
+
+
+def test_falling_has_none() -> None:
+    tops = drawn("falling").reshape(3, 4, BLOCK).max(axis=2)
+    assert (np.diff(tops, axis=1) < 0).all()
+
+
+def test_negative_is_far_below_zero() -> None:
+    assert drawn("negative").max() < -4
+
+
+def test_spike_has_one_value_above_the_rest() -> None:
+    ordered = np.sort(drawn("spike"), axis=1)
+    assert (ordered[:, -1] - ordered[:, -2] > 20).all()
+
+
+def test_late_begins_with_a_tile_of_minus_infinity() -> None:
+    assert np.isneginf(drawn("late")[:, :BLOCK]).all()
+
+
+def test_cliff_and_lift_leave_the_range_of_exp_in_fp32() -> None:
+    for name, far, near in (
+        ("cliff", np.s_[:, -BLOCK:], np.s_[:, :BLOCK]),
+        ("lift", np.s_[:, :BLOCK], np.s_[:, -BLOCK:]),
+    ):
+        values = drawn(name)
+        assert (values[near].min(axis=1) - values[far].max(axis=1) > 89).all()
+
+
+def test_apart_rows_do_not_share_a_maximum() -> None:
+    tops = drawn("apart").max(axis=1)
+    assert (np.abs(np.diff(tops)) > 104).all()
+
+
+def test_constant_rows() -> None:
+    values = drawn("constant")
+    assert (values == values[:, :1]).all()
+    assert len(np.unique(values)) == 3
+
+
+def test_same_seed_same_data_other_seed_or_name_other_data() -> None:
+    first = generator(b"seed", "drill", "case").standard_normal(8)
+    assert (generator(b"seed", "drill", "case").standard_normal(8) == first).all()
+    assert (generator(b"seed", "drill", "other").standard_normal(8) != first).any()
+    assert (generator(b"other", "drill", "case").standard_normal(8) != first).any()
+    assert (generator(b"seed", "drillcase", "").standard_normal(8) != first).any()
