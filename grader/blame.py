@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import errno
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from grader import wire
+from grader.interpreter.errors import KernelError
 
 LONGEST_MESSAGE: Final = 2000
 MOST_FRAMES: Final = 20
 
 
-def failed(error: BaseException, filename: str) -> wire.Failed:
+def failed(error: BaseException, filename: str, findings: Sequence[wire.Finding] = ()) -> wire.Failed:
     """What to tell the judge about an exception that came out of the learner's code."""
     root = first_cause(error)
     frames = list(_frames(error, filename))
     text = "\n".join(_frame_text(filename, line, name) for line, name in frames[-MOST_FRAMES:])
     kind = "out_of_memory" if is_out_of_memory(root) else "raised"
+    if isinstance(root, KernelError) and root.refused:
+        kind = "compile_error"  # the lane found it when the kernel was launched; a compiler would have, before
     line = frames[-1][0] if frames else None
-    return wire.Failed(kind=kind, message=describe(root), traceback=text, line=line)
+    message = describe(root)
+    return wire.Failed(kind=kind, message=message, traceback=text, line=line, findings=list(findings))
 
 
 def uncompilable(error: Exception, filename: str) -> wire.Failed:
@@ -46,8 +50,8 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except BaseException:
         text = "(its message cannot be shown)"
-    name = type(error).__name__
-    whole = f"{name}: {text}" if text else name
+    name = "" if isinstance(error, KernelError) else type(error).__name__  # its words stand alone
+    whole = f"{name}: {text}" if name and text else name or text
     short = whole if len(whole) <= LONGEST_MESSAGE else whole[:LONGEST_MESSAGE] + " …"
     return short.encode("utf-8", "replace").decode()  # half a surrogate pair has no bytes to travel as
 

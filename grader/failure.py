@@ -9,9 +9,13 @@ import re
 import signal
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from grader import wire
 from grader.verdict import Console
+
+MOST_LINES: Final = 1 << 31
+MOST_FINDINGS: Final = 50
 
 
 class FailureKind(StrEnum):
@@ -50,6 +54,7 @@ class Failure:
     message: str
     traceback: str = ""
     line: int | None = None
+    findings: tuple[wire.Finding, ...] = ()
 
 
 class NoAnswer(Exception):
@@ -87,8 +92,22 @@ def clean(text: str) -> str:
 
 def learner_failure(answer: wire.Failed) -> Failure:
     """A failure that the runner reported, with its text cleaned and shortened."""
-    line = answer.line if answer.line is not None and 0 < answer.line < 1 << 31 else None
-    return Failure(FailureKind(answer.kind), clean(answer.message[:4000]), clean(answer.traceback[:8000]), line)
+    line = answer.line if answer.line is not None and 0 < answer.line < MOST_LINES else None
+    message, traceback = clean(answer.message[:4000]), clean(answer.traceback[:8000])
+    return Failure(FailureKind(answer.kind), message, traceback, line, tuple(clean_findings(answer.findings)))
+
+
+def clean_findings(findings: list[wire.Finding]) -> list[wire.Finding]:
+    """The first few, with their texts cleaned and shortened."""
+    return [
+        wire.Finding(
+            kind=clean(found.kind[:100]),
+            line=min(max(found.line, 0), MOST_LINES),
+            text=clean(found.text[:1000]),
+            severity="error" if found.severity == "error" else "warning",
+        )
+        for found in findings[:MOST_FINDINGS]
+    ]
 
 
 def memory_text(limits: Limits) -> str:

@@ -13,6 +13,7 @@ import contextlib
 import faulthandler
 import importlib
 import linecache
+import os
 import resource
 import socket
 import sys
@@ -26,10 +27,12 @@ from typing import Any, Final
 import numpy as np
 
 from grader import blame, lanes, tensors, wire
+from grader.batched import BatchedInterpreter
 from grader.evidence import Recorder
 
 MODULE: Final = "submission"
 READ: Final = 1 << 20
+MOST_FINDINGS: Final = 50
 
 
 class Channel:
@@ -113,12 +116,9 @@ class Session:
         self._traced = framework == "triton"
         if framework != "numpy":
             _prepare_torch(device)
-        lane: lanes.Lane = lanes.Plain()
-        if framework == "triton":
-            importlib.import_module("triton.language")
-            lane = lanes.StockInterpreter() if device == "cpu" else lanes.Device()
-        lane.install(self._recorder)
-        if isinstance(lane, lanes.StockInterpreter) and not importlib.import_module("grader.warmup").launch():
+        self._lane = _lane(framework, device)
+        self._lane.install(self._recorder)
+        if self._traced and device == "cpu" and not importlib.import_module("grader.warmup").launch():
             raise RuntimeError("the lane does not compute what it should")
 
     def load(self, order: wire.Load) -> wire.Answer:
@@ -158,13 +158,18 @@ class Session:
             [made.place() if made and self._traced else None for made in owners],
             [made.sent.storage for made in owners if made and self._traced],
         )
+        self._lane.forget()
         before = _reset_peak()
         try:
             value = entry(*arguments)
             self._workshop.synchronize()
             return self._answer(order, value, given, owners, before)
         except BaseException as error:
-            return blame.failed(error, self._filename)
+            return blame.failed(error, self._filename, self._findings())
+
+    def _findings(self) -> list[wire.Finding]:
+        found = list(self._lane.findings)[:MOST_FINDINGS]
+        return [wire.Finding(kind=f.kind, line=f.line, text=f.message, severity=f.severity) for f in found]
 
     def _answer(
         self,
@@ -188,8 +193,19 @@ class Session:
             launches=launches,
             launch_count=count,
             traffic=traffic,
+            findings=self._findings(),
             peak_bytes=peak,
         )
+
+
+def _lane(framework: str, device: str) -> lanes.Lane:
+    if framework != "triton":
+        return lanes.Plain()
+    if device != "cpu":
+        return lanes.Device()
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        return lanes.StockInterpreter()
+    return BatchedInterpreter()
 
 
 def _owner(argument: Any, given: list[tensors.Given]) -> tensors.Given | None:

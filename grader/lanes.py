@@ -1,14 +1,15 @@
 """The lanes: what a kernel launch means inside a runner. Each installs itself once and reports to the recorder.
 
-`Plain` runs NumPy and PyTorch as they are. `StockInterpreter` runs Triton kernels with Triton's own interpreter,
-with undefined values made visible. `Device` runs them on a GPU, compiled, and can only report launches.
+`Plain` runs NumPy and PyTorch as they are. `grader.batched` runs Triton kernels in our own interpreter, which is
+the CPU lane; `StockInterpreter` in Triton's, with undefined values made visible, as a second opinion. `Device` runs
+them on a GPU, compiled, and can only report launches.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,18 +22,47 @@ from grader.evidence import Recorder, View
 class Lane(Protocol):
     """Installed once, before any code of a learner is there."""
 
+    @property
+    def findings(self) -> Sequence[Found]:
+        """What kernels did since `forget` and should not have."""
+
     def install(self, recorder: Recorder) -> None:
         """Change what launching a kernel does in this process, and report to `recorder`."""
 
+    def forget(self) -> None:
+        """A new call begins."""
 
-class Plain:
+
+class Found(Protocol):
+    """A finding, as much of it as travels."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def severity(self) -> str: ...
+
+
+class Silent:
+    """A lane without findings."""
+
+    findings: Sequence[Found] = ()
+
+    def forget(self) -> None:
+        return None
+
+
+class Plain(Silent):
     """No kernels: nothing to change, nothing to report."""
 
     def install(self, recorder: Recorder) -> None:
         return None
 
 
-class Device:
+class Device(Silent):
     """Compiled kernels on a GPU. Memory is out of sight; launches are seen through Triton's own hook."""
 
     def install(self, recorder: Recorder) -> None:
@@ -46,7 +76,7 @@ class Device:
         knobs.runtime.launch_enter_hook.add(entered)
 
 
-class StockInterpreter:
+class StockInterpreter(Silent):
     """Triton's own interpreter. Its memory functions are replaced by ones that look first.
 
     Plain pointers, block pointers, descriptors and atomics all end in four functions of one native module, so that

@@ -7,6 +7,8 @@ ask what exists.
 
 from __future__ import annotations
 
+import compileall
+import contextlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -19,8 +21,8 @@ ROOT: Final = PACKAGE.parent  # the repository, or the site-packages we are inst
 
 # All that goes in. No judge, no drill, no reference, no kit with its answers.
 MODULES: Final = (
-    *("__init__.py", "wire.py", "inside.py", "tensors.py", "blame.py", "evidence.py", "lanes.py", "warmup.py"),
-    "interpreter",
+    *("__init__.py", "wire.py", "inside.py", "tensors.py", "blame.py", "evidence.py"),
+    *("lanes.py", "batched.py", "warmup.py", "interpreter"),
 )
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # into /usr on most systems
 OURS: Final = ("app", "grader", "drills", "kernels", "migrations", "content", "tests", "docs", "scripts", "var")
@@ -68,12 +70,24 @@ def root_options(hidden: tuple[Path, ...]) -> list[str]:
 
 
 def _runner_options() -> list[str]:
-    options = ["--perms", "0755", "--dir", RUNNER, "--perms", "0755", "--dir", f"{RUNNER}/grader"]
+    folders = (RUNNER, f"{RUNNER}/grader", f"{RUNNER}/grader/__pycache__")
+    options = [word for folder in folders for word in ("--perms", "0755", "--dir", folder)]
     for name in MODULES:
-        if (PACKAGE / name).exists():
-            options += ["--ro-bind", str(PACKAGE / name), f"{RUNNER}/grader/{name}"]
+        options += ["--ro-bind", str(PACKAGE / name), f"{RUNNER}/grader/{name}"]
+        compiled = Path(importlib.util.cache_from_source(str(PACKAGE / name)))
+        if name.endswith(".py") and compiled.exists():
+            options += ["--ro-bind", str(compiled), f"{RUNNER}/grader/__pycache__/{compiled.name}"]
     # What a drill lets learners import; its name inside says whose it is.
     return [*options, "--ro-bind", str(PACKAGE / "drill_kit.py"), f"{RUNNER}/drill_kit.py"]
+
+
+def precompile() -> None:
+    """Compile what goes in, once for all runners, where our folders can be written; runners themselves can't."""
+    for name in MODULES:
+        path = PACKAGE / name
+        compile_path = compileall.compile_dir if path.is_dir() else compileall.compile_file
+        with contextlib.suppress(OSError):
+            compile_path(str(path), quiet=2)
 
 
 def _wanted() -> list[Path]:

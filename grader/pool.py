@@ -16,7 +16,7 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
-from grader import cgroups, sandbox
+from grader import cgroups, layout, sandbox
 from grader.failure import Failure, FailureKind, Limits
 from grader.runner import Runner
 from grader.uids import SandboxUnavailable
@@ -43,17 +43,20 @@ class Pool:
         limits: Limits | None = None,
         *,
         framework: str = "triton",
+        stock: bool = False,
         gpu: int = 0,
         hidden: tuple[Path, ...] = (),
     ) -> None:
         """`framework` (numpy, torch, triton) is imported beforehand; `hidden` are paths that no runner sees.
 
+        `stock` runs kernels in Triton's own interpreter instead of ours, as a second opinion.
         Raises `ValueError` for another framework. A machine without a sandbox shows in `take`.
         """
         if framework not in ("numpy", "torch", "triton"):
             raise ValueError(f"no framework is called {framework}")
         self._gpu = lane is Lane.GPU
         self._framework = framework
+        self._stock = stock and not self._gpu
         self._device = f"cuda:{gpu}" if self._gpu else "cpu"
         self._size = size
         self._limits = limits or Limits()
@@ -97,6 +100,14 @@ class Pool:
         runner.confine(limits or self._limits, gpu=self._gpu)
         return runner
 
+    def ready(self, seconds: float = START_SECONDS) -> None:
+        """Wait until a runner is warm, without taking it. Raises `SandboxUnavailable` as `take` does."""
+        deadline = time.monotonic() + seconds
+        with self._change:
+            self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
+            if not self._warm:
+                raise self._why_none(deadline)
+
     @property
     def warm(self) -> int:
         """How many runners are ready now."""
@@ -127,6 +138,7 @@ class Pool:
 
     def _keep_warm(self) -> None:
         """The one thread that starts runners: keeps `size` of them warm, and one for everybody who waits."""
+        layout.precompile()
         for number in itertools.count():
             with self._change:
                 self._change.wait_for(lambda: self._closed or len(self._warm) < max(self._size, self._waiting))
@@ -166,7 +178,7 @@ class Pool:
             memory_bytes=limits.memory_bytes + (8 << 30 if self._gpu else 2 << 30),  # while importing
             files_bytes=limits.files_bytes,
             processes=max(limits.processes, 64),
-            environment={} if self._gpu else {"TRITON_INTERPRET": "1"},
+            environment={"TRITON_INTERPRET": "1"} if self._stock else {},
             devices=_nvidia_devices() if self._gpu else (),
             hidden=self._hidden,
         )

@@ -15,6 +15,8 @@ import signal
 import time
 from typing import Final, Protocol
 
+import msgspec
+
 from grader import wire
 from grader.failure import (
     Failure,
@@ -22,6 +24,7 @@ from grader.failure import (
     Limits,
     NoAnswer,
     Printed,
+    clean_findings,
     crash_line,
     learner_failure,
     memory_text,
@@ -128,7 +131,9 @@ class Runner:
         if not isinstance(answer, wire.Returned):
             return self._wrong("answered a call with something else")
         problem = _misfit(order, answer)
-        return self._wrong(problem) if problem else answer
+        if problem:
+            return self._wrong(problem)
+        return msgspec.structs.replace(answer, findings=clean_findings(answer.findings))
 
     def console(self) -> Console:
         """What was printed until now; the runner goes on."""

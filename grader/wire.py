@@ -159,6 +159,15 @@ class Loaded(Struct, frozen=True, kw_only=True, tag="loaded"):
     """The file ran and every entry is a function."""
 
 
+class Finding(Struct, frozen=True, kw_only=True):
+    """Something that a kernel did and should not have, seen by the lane. `severity` is "error" or "warning"."""
+
+    kind: str
+    line: int
+    text: str
+    severity: str
+
+
 class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
     """The learner's code did not get through. `kind` is one of `FAILED_KINDS`."""
 
@@ -166,6 +175,7 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
     message: str
     traceback: str = ""
     line: int | None = None
+    findings: list[Finding] = []
 
 
 FAILED_KINDS: Final = frozenset({"compile_error", "missing_entry", "raised", "out_of_memory", "refused"})
@@ -208,6 +218,7 @@ class Returned(Struct, frozen=True, kw_only=True, tag="returned"):
     launches: list[Launch] = []
     launch_count: int = 0  # all of them; `launches` keeps the first few
     traffic: list[Moved] = []
+    findings: list[Finding] = []
     peak_bytes: int = 0  # growth of resident memory over the call, at its highest
 
 
