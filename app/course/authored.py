@@ -116,7 +116,9 @@ def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: An
 
 
 def _math_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    return f'<span class="math">{tokens[index].meta["html"]}</span>'
+    math = f'<span class="math">{tokens[index].meta["html"]}</span>'
+    tail = tokens[index].meta.get("tail", "")
+    return f'<span class="nowrap">{math}{tail}</span>' if tail else math
 
 
 def _math_block(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:

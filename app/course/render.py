@@ -57,7 +57,7 @@ def highlight_code(source: str, language: str) -> str:
     formatter: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
     inner = highlight(source, lexer, formatter)
     label = Markup.escape(language or "text")
-    return f'<pre class="code" data-language="{label}"><code>{inner}</code></pre>\n'
+    return f'<pre class="code" tabindex="0" data-language="{label}"><code>{inner}</code></pre>\n'
 
 
 def base_parser(*, html: bool) -> MarkdownIt:

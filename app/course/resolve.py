@@ -25,6 +25,8 @@ from app.course.worked import fitting_unit, read_worked
 
 TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 WORKED_NAME = re.compile(r"[a-z][a-z0-9_]*")
+PUNCTUATION = re.compile(r"[,.;:)?!]+")
+SHORT_FORMULA = 24  # characters of TeX: such a formula need not break across lines
 CONTAINERS = ("figure", "listing")
 SELF = Link(Kind.CARD, "")  # stands for "this page" in a mention of an anchor
 
@@ -119,7 +121,7 @@ def _numbered(page: Page, figure: Figure, line: int) -> Markup:
 def _inline(page: Page, token: Token, line: int) -> None:
     children = token.children or []
     sourced = page.sourced or any(child.type == "citation" for child in children)
-    for child in children:
+    for index, child in enumerate(children):
         if child.type in ("softbreak", "hardbreak"):
             line += 1
             page.words.append(" ")
@@ -129,6 +131,7 @@ def _inline(page: Page, token: Token, line: int) -> None:
                 _text(page, child.content, line, sourced)
         elif child.type == "math_inline":
             child.meta["html"] = _formula(page, child.content, line, display=False)
+            _hold_punctuation(child, children[index + 1 : index + 2])
         elif child.type == "number":
             child.meta["text"] = _number(page, child.content, line)
             page.words.append(child.meta["text"])
@@ -139,6 +142,16 @@ def _inline(page: Page, token: Token, line: int) -> None:
         elif child.type == "image":
             page.report(line, "image", "an image in the text", "draw a figure: ::: figure name")
     page.words.append(" ")
+
+
+def _hold_punctuation(formula: Token, following: list[Token]) -> None:
+    """Move a comma or full stop behind a short formula into its token, so that no line begins with one."""
+    if len(formula.content) > SHORT_FORMULA or not following or following[0].type != "text":
+        return
+    match = PUNCTUATION.match(following[0].content)
+    if match:
+        formula.meta["tail"] = match[0]
+        following[0].content = following[0].content[match.end() :]
 
 
 def _text(page: Page, text: str, line: int, sourced: bool) -> None:
