@@ -87,10 +87,12 @@ def describe(powers: Powers) -> str:
 
 
 def _measured() -> str:
-    names = sorted((name for name in SIMPLE if name not in ("", "token", "×")), key=len, reverse=True)
+    names = sorted((name for name in SIMPLE if name not in ("", "token", "×", "B", "s")), key=len, reverse=True)
     return "|".join(re.escape(name) for name in names)
 
 
 # A number that carries a unit, as prose would write it: "128 MiB", "3.35 TB/s", "30 %". Format names such as
-# "16-bit" and plain counts are not meant. `\s` covers the no-break spaces.
-NUMBER_WITH_UNIT = re.compile(rf"(?<![\w.,/-])\d[\d.,]*\s?(?:{_measured()})(?:/(?:{_measured()}))?(?![\w-])")
+# "16-bit", model names such as "8B", decades and plain counts are not meant. `\s` covers the no-break spaces.
+NUMBER_WITH_UNIT = re.compile(
+    rf"(?<![\w.,/-])\d[\d.,]*(?:\s?(?:{_measured()})|\s[Bs])(?:/(?:{_measured()}|[Bs]))?(?![\w-])"
+)

@@ -100,6 +100,8 @@ def test_every_rounding_is_marked() -> None:
         ("30 % of", ["30 %"]),
         ("5ms", ["5ms"]),
         ("(16 GB)", ["16 GB"]),
+        ("2 B each, 3 s", ["2 B", "3 s"]),
+        ("Llama 3.1 8B and 70B, in the 1990s", []),
         ("a 16-bit float", []),
         ("fp16 and 8,192 tokens", []),
         ("0.001 for instance", []),
