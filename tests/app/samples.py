@@ -1,7 +1,7 @@
 """A context for every template in every state it can be in: usual, empty, long, error, loading, locked.
 
-`SAMPLES` maps "template/state" to the template's name and its context. The long ones hold what breaks layouts: words
-without a space, many rows, and text that would be markup if it were not escaped.
+`SAMPLES` maps "template/state" to the template's name and its context. The long ones hold what breaks layouts:
+words without a space, many rows, and text that would be markup if it were not escaped.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from app.accounts.pages import SignInPage, SignUpPage
 from app.errors import ErrorPage
@@ -32,7 +34,6 @@ from grader.verdict import (
     Verdict,
     Where,
 )
-from markupsafe import Markup
 from tests.app.course_samples import COURSE, HOSTILE, LONG
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ DIAGNOSIS = Diagnosis(
         for n in (1, 2, 3, 4, 6, 8, 12, 16)
     ),
     trend="grows with the number of tiles",
-    question="It is right with one tile and wrong with two: what must happen to the old sum when a later tile holds something larger?",
+    question="It is right with one tile and wrong with two: what must happen to the old sum when the maximum rises?",
     related=("online-softmax", "flashattention-internals"),
 )
 WRONG = Verdict(
@@ -322,7 +323,7 @@ DRILLS = (
 LONG_DRILL = replace(DRILL, title=LONG, summary=f"{LONG} {HOSTILE}", standing=Standing.NEW)
 STATEMENT = Markup(
     "<p>Softmax turns a row of scores into weights that are positive and sum to one.</p><h2>What to write</h2>"
-    '<pre class="code" data-language="python"><code>def softmax(x: torch.Tensor) -&gt; torch.Tensor: ...\n</code></pre>'
+    '<pre class="code" tabindex="0" data-language="python"><code>def softmax(x: torch.Tensor) -&gt; torch.Tensor: ...\n</code></pre>'
     "<h2>The contract</h2><ul><li><strong>Shapes.</strong> <code>rows ≥ 1</code> and any <code>cols ≥ 1</code>.</li></ul>"
 )
 WORKSPACE = WorkspacePage(
@@ -356,7 +357,7 @@ ITEMS = (
     ProgressItem(
         "question",
         "fused-kernel-drift",
-        "A fused attention kernel agrees at 512 tokens and drifts at 8,000: find the bug",
+        "A fused attention kernel agrees at 512 tokens and drifts at 8,000",
         "/q",
         Standing.NEW,
         None,

@@ -1,5 +1,5 @@
-"""Every template renders in every state, says nothing undefined, lets no text act as markup, and breaks no rule of the
-page: unique ids, no inline script or style, every referenced asset present."""
+"""Every template renders in every state, says nothing undefined, lets no text act as markup, and breaks no rule
+of the page: unique ids, no inline script or style, every referenced asset present."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_pending_page_refreshes_itself_without_script_and_a_decided_one_does_n
 
 def test_the_verdict_opens_the_first_failing_case_alone() -> None:
     html = page("submission/wrong")
-    opened = re.findall(r'<details class="case [^>]* id="([^"]+)" open>', html)
+    opened = re.findall(r'<details class="case [^>]* open>.*?class="case-body" id="([^"]+)"', html, re.DOTALL)
     assert opened == ["case-one-past-a-tile"]
     assert "first case that fails" in html
     assert "0.0213" in html

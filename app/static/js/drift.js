@@ -184,7 +184,6 @@ if (root) {
     choice.addEventListener("change", () => { errors = errorsOf(choice.value); show(); });
     if (choice.checked) errors = errorsOf(choice.value);
   }
-  for (const part of root.querySelectorAll("[data-controls], [data-figure]")) part.hidden = false;
   show();
 }
 

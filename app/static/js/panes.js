@@ -8,9 +8,7 @@ export function panes(panes) {
   let widths = {};
   try { widths = JSON.parse(localStorage.getItem(key) ?? "{}"); } catch { /* a broken entry counts as none */ }
 
-  const dividers = [...panes.querySelectorAll("[data-divider]")];
-  for (const divider of dividers) divider.hidden = false; // all of them, before any pane is measured
-  for (const divider of dividers) {
+  for (const divider of panes.querySelectorAll("[data-divider]")) {
     const name = divider.dataset.divider, grows = name === "results" ? -1 : 1;
     const pane = panes.querySelector(`#${name}`);
     const set = (width, keep = true) => {

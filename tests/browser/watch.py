@@ -1,0 +1,81 @@
+"""What a page did wrong while it was open: console errors, exceptions, policy violations, layout that moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+SIZES = {"1280": DESKTOP, "390": PHONE}
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
+
+LISTEN = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (e) => {
+  window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`);
+});
+window.shift = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+class Watched:
+    """A page whose faults are collected. `quiet` texts are console messages that the test causes on purpose."""
+
+    def __init__(self, page: Page, quiet: tuple[str, ...] = ()) -> None:
+        self.page = page
+        self.quiet = quiet
+        self.faults: list[str] = []
+        page.add_init_script(LISTEN)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning") and not any(text in message.text for text in self.quiet):
+            self.faults.append(f"console: {message.text}")
+
+    def assert_clean(self) -> None:
+        """Nothing was logged, thrown or blocked, and the page does not scroll sideways."""
+        self.faults += [f"policy: {one}" for one in self.page.evaluate("window.violations ?? []")]
+        assert self.faults == [], self.page.url
+        wide = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert wide[0] <= wide[1], f"{self.page.url} scrolls sideways: {wide[0]} > {wide[1]}"
+
+    def shift(self) -> float:
+        """The sum of layout shifts that nobody asked for."""
+        self.page.wait_for_timeout(200)
+        value: float = self.page.evaluate("window.shift")
+        return value
+
+
+def new_context(browser: Browser, size: dict[str, int], scheme: str, script: bool = True) -> BrowserContext:
+    return browser.new_context(
+        viewport={"width": size["width"], "height": size["height"]},
+        color_scheme="dark" if scheme == "dark" else "light",
+        java_script_enabled=script,
+        reduced_motion="reduce",
+    )
+
+
+def axe(page: Page) -> list[str]:
+    """What axe finds serious or critical, a line each."""
+    page.evaluate(AXE)
+    found: list[dict[str, Any]] = page.evaluate(
+        "axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations)"
+    )
+    return [
+        f"{one['impact']} {one['id']}: {node['target']} {node.get('failureSummary', '')}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+def shoot(page: Page, folder: Path, name: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
