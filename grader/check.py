@@ -34,6 +34,7 @@ from grader.suite import BrokenDrill, load_answers
 from grader.verdict import Decided, Lane, Outcome, Verdict
 
 MARGIN = 0.1  # correct kernels may use a tenth of the tolerance
+SLACK = 0.005  # and the least exact of them should use this much of it, or it is too wide
 LEAST_CORRECT = 3
 LEAST_MUTANTS = 3
 SUITE_SECONDS = 5.0  # for the median correct kernel, on a machine that does nothing else
@@ -130,7 +131,10 @@ def check_drill(drill: Drill, pool: Pool, *, write: bool, say: Say) -> list[Prob
             runs.append(ran)
             problems += _complaints(drill, ran)
             say(_row(ran))
-    problems += _slow(drill, runs)
+    problems += slow(drill, runs)
+    problems += slack(drill, [ran.worst for ran in runs if ran.specimen.kind == "correct"])
+    if any(ran.verdict.outcome is Outcome.GRADER_PROBLEM for ran in runs):
+        return problems  # a matrix of half the runs would be stored as if it were whole
     return [*problems, *_stored(drill, runs, write=write, say=say)]
 
 
@@ -220,7 +224,15 @@ def _first_failure(ran: Ran) -> str:
     return f"{first.case.name}: {first.result.outcome.value}, {first.result.detail}"
 
 
-def _slow(drill: Drill, runs: Sequence[Ran]) -> list[Problem]:
+def slack(drill: Drill, worst: Sequence[float]) -> list[Problem]:
+    """A tolerance far above the error of every correct kernel would take in wrong ones too."""
+    if not worst or max(worst) >= SLACK:
+        return []
+    what = f"no correct kernel errs by more than {max(worst):.2g} of the tolerance: it is slack"
+    return [Problem(f"{drill.id}/suite.py", None, what, "tighten it to ten times what correct kernels need")]
+
+
+def slow(drill: Drill, runs: Sequence[Ran]) -> list[Problem]:
     seconds = [
         ran.verdict.timings.run + ran.verdict.timings.judge for ran in runs if ran.specimen.kind == "correct"
     ]

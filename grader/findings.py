@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from grader.drill import Drill
 from grader.verdict import Finding
@@ -26,6 +27,12 @@ def findings(drill: Drill, source: str) -> tuple[Finding, ...]:
     if drill.framework == "triton" and not _has_kernel(tree):
         found.append(Finding(line=None, text="No function is decorated with @triton.jit, so there is no kernel."))
     return tuple(sorted(found, key=lambda finding: finding.line or 0)[:MOST])
+
+
+def merged(*groups: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Findings of several runs, each said once, errors first, then in order of lines."""
+    unique = dict.fromkeys(finding for group in groups for finding in group)
+    return tuple(sorted(unique, key=lambda found: (found.severity != "error", found.line or 0))[:MOST])
 
 
 def _remark(call: ast.Call) -> str:

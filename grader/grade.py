@@ -17,7 +17,7 @@ from grader import hints, messages
 from grader.abilities import computes
 from grader.diagnose import Probed, explain_failure, probe, worth_probing
 from grader.drill import Drill
-from grader.findings import findings
+from grader.findings import findings, merged
 from grader.judge import Bench, Judged, explain, judge_case
 from grader.kit import Case
 from grader.pool import Failure, Limits, Pool, Runner, SandboxUnavailable
@@ -256,7 +256,9 @@ class Grading:
             skipped=self._skipped,
             diagnosis=self._diagnosis,
             traffic=visible_traffic(self.judged),
-            findings=findings(self.drill, self.source),
+            findings=merged(
+                *(one.findings for one in self.judged if one.case.visible), findings(self.drill, self.source)
+            ),
             console=self._console,
             timings=self._timings(),
             problem=self._trouble if outcome is Outcome.GRADER_PROBLEM else "",

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from grader import messages
+from grader import messages, wire
 from grader.abilities import counts_traffic
 from grader.compare import Comparison, Feature, Tiling, compare
 from grader.drill import Drill
@@ -24,7 +24,7 @@ from grader.kit import Ask, Case, Output, Placed, Reply, Values, decode, generat
 from grader.pool import Failure
 from grader.rules import block_for, blocks_of, broken_rule, traffic
 from grader.suite import Answers, BrokenDrill
-from grader.verdict import CaseResult, Lane, Outcome, Traffic
+from grader.verdict import CaseResult, Finding, Lane, Outcome, Traffic
 from grader.wire import Array, Call, Malformed, Other, Returned, to_numpy
 
 
@@ -53,6 +53,7 @@ class Judged:
     features: tuple[Feature, ...] = ()
     blocks: tuple[int, ...] = ()  # tile lengths that were launched
     traffic: tuple[Traffic, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what the lane remarked on
     run: float = 0.0  # seconds in the learner's code
     judge: float = 0.0  # seconds in ours
     runner_lost: bool = False  # the runner can't be called again
@@ -76,6 +77,7 @@ class _Call:
     outputs: list[Values] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
     traffic: tuple[Traffic, ...] = ()
+    findings: tuple[Finding, ...] = ()
     run: float = 0.0
     runner_lost: bool = False
     problem: str = ""
@@ -127,6 +129,7 @@ def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: in
     started = time.perf_counter()
     reply = runner.call(order, seconds)
     call = _Call(run=time.perf_counter() - started)
+    call.findings = tuple(_finding(found) for found in reply.findings)
     if isinstance(reply, Failure):
         _failed(call, bench.drill, reply, seconds)
     elif reply.id != number:
@@ -134,6 +137,13 @@ def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: in
     else:
         _examine(call, bench, ask, reply, expected)
     return call
+
+
+def _finding(found: wire.Finding) -> Finding:
+    severity = found.severity if found.severity in ("warning", "error") else "warning"
+    return Finding(
+        line=found.line if found.line > 0 else None, text=messages.plain(found.text, 600), severity=severity
+    )
 
 
 def _sent(argument: Placed) -> Array:
@@ -308,6 +318,7 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         features=last.features,
         blocks=tuple(sorted({block for call in calls for block in call.blocks})),
         traffic=tuple(moved for call in calls for moved in call.traffic),
+        findings=tuple(found for call in calls for found in call.findings),
         run=run,
         judge=max(0.0, seconds - run),
         runner_lost=last.runner_lost,

@@ -146,7 +146,7 @@ def accepted(results: Sequence[CaseResult], skipped: int) -> str:
     hidden = len(results) - visible
     text = f"Accepted: all {count(len(results), 'case')} passed, {visible} visible and {hidden} hidden."
     if skipped:
-        text += f" {count(skipped, 'more case')} can only run in the GPU lane and {was(skipped)} not judged here."
+        text += f" {count(skipped, 'more case')} can only run in another lane and {was(skipped)} not judged here."
     return text
 
 
@@ -181,7 +181,7 @@ def _failed(outcome: Outcome, first: CaseResult, results: Sequence[CaseResult], 
 
 
 def skipped_here(dtype: str) -> str:
-    return f"{dtype} runs in the GPU lane: Triton's interpreter on the CPU computes it wrongly."
+    return f"{dtype} runs in another lane: this one can't compute it exactly."
 
 
 def hidden_name(number: int) -> str:

@@ -18,6 +18,9 @@ from grader.suite import plain_value
 Function = Callable[..., object]
 Fault = Callable[[Case, Ask, Function, int | None], tuple[Values, ...] | None]
 
+# These err in every element, so a suite that refuses them in a few cases only has a slack tolerance in the others.
+EVERYWHERE = frozenset({"half_arithmetic", "wrong_scale"})
+
 ALGORITHMIC = ("no_max_subtraction", "no_rescale", "transposed_head_map", "top_left_alignment")
 
 

@@ -35,7 +35,8 @@ def bench(drill: Drill | None = None, lane: Lane = Lane.CPU) -> Bench:
 def right(x: NDArray[Any]) -> NDArray[Any]:
     """A right answer, computed in the type of the input."""
     weights = np.exp(x - x.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+    result: NDArray[Any] = weights / weights.sum(axis=-1, keepdims=True)
+    return result
 
 
 @dataclass

@@ -167,14 +167,13 @@ def test_tiles_come_from_what_was_launched() -> None:
 
 def test_a_suite_that_fails_is_our_problem() -> None:
     def broken(case: Case, rng: np.random.Generator) -> Play:
-        raise ZeroDivisionError("in the suite")
-        yield
+        yield Ask("softmax", (1 // 0,), ())
 
     good = bench()
     bad = replace(good, answers=Answers(replace(good.answers.suite, play=broken), good.answers.reference))
     judged = judge_case(bad, TAIL, Direct(right), 1.0)
     assert judged.result.outcome is Outcome.GRADER_PROBLEM
-    assert "ZeroDivisionError: in the suite" in judged.problem
+    assert "ZeroDivisionError" in judged.problem
     assert "ZeroDivisionError" not in judged.result.detail
 
 
