@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -223,4 +224,6 @@ def _write(run: Run, reach: Reach, raw: Array, shape: Shape) -> None:
             on = np.broadcast_to(reach.chosen, outer)
             where, values = where[on], values[on]
         storage.flat[where] = values
+    if rows > reach.rows:  # one address for all programs, but each has a value of its own
+        reach = replace(reach, starts=np.broadcast_to(reach.starts, (rows, *reach.starts.shape[1:])))
     run.recorder.store(run, reach, values)

@@ -16,7 +16,7 @@ from grader.interpreter.divergence import Branching, Env, take_all
 from grader.interpreter.dtypes import Array
 from grader.interpreter.expressions import refuse
 from grader.interpreter.run import Run
-from grader.interpreter.scope import Scope, stored
+from grader.interpreter.scope import Scope, mentioned, stored
 from grader.interpreter.spinning import Stalled, spin_kind
 
 Step = Callable[[Run, Env], Array | None]
@@ -41,10 +41,11 @@ def compile_statement(scope: Scope, node: ast.stmt) -> Step:
 
 
 class Block:
-    """Statements in a row. `names`: what they may assign."""
+    """Statements in a row. `names`: what they may assign; `mentions`: all names in them."""
 
     def __init__(self, scope: Scope, statements: Sequence[ast.stmt]) -> None:
         self.names = stored(statements)
+        self.mentions = mentioned(statements)
         self.steps = [(node.lineno, compile_statement(scope, node), spin_kind(scope, node)) for node in statements]
 
     def run(self, run: Run, env: Env, start: int = 0) -> Array | None:

@@ -19,6 +19,7 @@ from grader.interpreter.run import Programs, Rows, Run
 from grader.interpreter.value import Value, collapse, is_number, same_type, value_of
 
 Env = dict[str, Any]
+_ADDRESSES = (BlockPointer, Descriptor)
 Part = tuple[Array, Env]  # rows, and the variables that they ended with
 
 
@@ -35,7 +36,7 @@ def take(value: Any, rows: Rows) -> Any:
         return _take(value, rows)
     if isinstance(value, tuple):
         return tuple(take(part, rows) for part in value)
-    if isinstance(value, BlockPointer | Descriptor):
+    if isinstance(value, _ADDRESSES):
         return value.map(lambda part: _take(part, rows))
     return value
 
@@ -121,7 +122,7 @@ def merge(name: str, parts: list[tuple[Array, Any]], count: int) -> Any:
         return first
     if isinstance(first, tuple) and all(isinstance(v, tuple) and len(v) == len(first) for v in values):
         return tuple(merge(name, [(rows, v[i]) for rows, v in parts], count) for i in range(len(first)))
-    if isinstance(first, BlockPointer | Descriptor) and all(type(v) is type(first) for v in values):
+    if isinstance(first, _ADDRESSES) and all(type(v) is type(first) for v in values):
         return first.with_scalars(
             merge(name, [(rows, v.scalars()[i]) for rows, v in parts], count) for i in range(len(first.scalars()))
         )

@@ -21,11 +21,12 @@ from grader.interpreter.errors import KernelError, Rejected
 from grader.interpreter.members import METHODS, member
 from grader.interpreter.run import Run
 from grader.interpreter.scope import Builtin, Constexpr, ConstexprFunction, Missing, RangeCall, Scope, unwrap
-from grader.interpreter.shapes import expand_dims
+from grader.interpreter.shapes import expand_dims, with_new_axes
 from grader.interpreter.truth import truth
 from grader.interpreter.value import Value, same_type, value_of
 
 Code = Callable[[Run, Env], Any]
+_WITH_METHODS = (Value, BlockPointer)
 
 _BINARY: dict[type[ast.operator], tuple[Callable[..., Any], Callable[..., Any] | None]] = {
     ast.Add: (operator.add, arithmetic.add),
@@ -226,6 +227,9 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Code:
 
 def _subscript(scope: Scope, node: ast.Subscript) -> Code:
     base, index = compile_expression(scope, node.value), compile_expression(scope, node.slice)
+    axes = _new_axes(node.slice)
+    if axes is not None:
+        return _with_axes(base, axes)
 
     def evaluate(run: Run, env: Env) -> Any:
         value, at = base(run, env), index(run, env)
@@ -239,6 +243,28 @@ def _subscript(scope: Scope, node: ast.Subscript) -> Code:
                 raise Rejected(f"a tile is only indexed by `:` and None, got {entry!r}")
         axes = [axis for axis, entry in enumerate(entries) if entry is None]
         return expand_dims(run, value, axes) if axes else value
+
+    return evaluate
+
+
+def _new_axes(node: ast.expr) -> tuple[int, ...] | None:
+    """The places of None in an index like [:, None] that is nothing but `:` and None."""
+    entries = node.elts if isinstance(node, ast.Tuple) else []
+    axes = []
+    for place, entry in enumerate(entries):
+        if isinstance(entry, ast.Constant) and entry.value is None:
+            axes.append(place)
+        elif not isinstance(entry, ast.Slice) or entry.lower or entry.upper or entry.step:
+            return None
+    return tuple(axes) or None
+
+
+def _with_axes(base: Code, axes: tuple[int, ...]) -> Code:
+    def evaluate(run: Run, env: Env) -> Any:
+        value = base(run, env)
+        if not isinstance(value, Value):
+            raise Rejected(f"{value!r} is not a tile: it takes no new axes")
+        return with_new_axes(value, axes)
 
     return evaluate
 
@@ -325,11 +351,11 @@ def _method_call(scope: Scope, node: ast.Attribute) -> Callable[[Run, Env], tupl
 
     def find(run: Run, env: Env) -> tuple[Any, tuple[Any, ...]]:
         owner = base(run, env)
-        table = METHODS if isinstance(owner, Value | BlockPointer) else None
+        table = METHODS if isinstance(owner, _WITH_METHODS) else None
         if isinstance(owner, Descriptor):
             table = DESCRIPTOR_METHODS
         if table is None:
-            return attribute(owner, name), ()
+            return member(run, owner, name), ()
         if name not in table:
             raise Rejected(f"{owner!r} has no method {name!r}")
         return Builtin(name, table[name]), (owner,)

@@ -149,7 +149,7 @@ def _divergent(
     order = np.argsort(trips, kind="stable")
     paths = Branching(run)
     paths.enter(order)
-    mine = take_all(env, as_rows(order))
+    mine = take_all(env, as_rows(order), body.mentions)
     current, done = order, 0
     for count in np.unique(trips):
         for k in range(done, int(count)):

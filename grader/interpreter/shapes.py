@@ -36,7 +36,7 @@ def _spread(sizes: tuple[Any, ...]) -> Any:
 
 
 def axis_of(axis: Any, rank: int) -> int:
-    if isinstance(axis, Value) or not isinstance(axis, int | np.integer) or not -rank <= axis < rank:
+    if not isinstance(axis, int) or not -rank <= axis < rank:
         raise Rejected(f"axis {axis!r} is out of range for {rank} axes")
     return int(axis) % rank
 
@@ -97,14 +97,17 @@ def expand_dims(run: Run, input: Any, axis: Any) -> Value:
     value = value_of(input)
     axes = list(axis) if isinstance(axis, tuple | list) else [axis]
     rank = len(value.shape) + len(axes)
-    for place in sorted(axis_of(a, rank) for a in axes):
-        value = _expand_one(value, place)
-    return value
+    return with_new_axes(value, tuple(sorted(axis_of(a, rank) for a in axes)))
 
 
-def _expand_one(value: Value, axis: int) -> Value:
-    index = (slice(None),) * (axis + 1) + (None,)
-    return _reshaped(value, (*value.shape[:axis], 1, *value.shape[axis:]), lambda part: part[index])
+def with_new_axes(value: Value, axes: tuple[int, ...]) -> Value:
+    """`value` with axes of size 1 at these places of the result, in order."""
+    shape = list(value.shape)
+    for axis in axes:
+        shape.insert(axis, 1)
+    new = {axis + 1 for axis in axes}
+    index = tuple(None if place in new else slice(None) for place in range(len(shape) + 1))
+    return _reshaped(value, tuple(shape), lambda part: part[index])
 
 
 def broadcast_to(run: Run, input: Any, *shape: Any) -> Value:
