@@ -117,6 +117,7 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
         connect_args={"isolation_level": None, "check_same_thread": False, "timeout": BUSY_MS / 1000},
         pool_size=pool_size,
         max_overflow=pool_size,
+        hide_parameters=True,  # an error that is logged must not carry what somebody typed
     )
 
     @event.listens_for(engine, "connect")
@@ -132,7 +133,7 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
 
 
 def _postgres(url: URL, pool_size: int) -> Engine:
-    return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+    return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True, hide_parameters=True)
 
 
 def upgrade_tables(database: Database) -> None:

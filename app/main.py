@@ -33,7 +33,7 @@ from app.jobs import Jobs
 from app.practice import routes as practice
 from app.practice.service import lane_note
 from app.progress.routes import router as progress
-from app.security import Guard, own_path
+from app.security import Guard, StrictHeaders, own_path
 from app.settings import Settings
 from app.submissions import routes as submissions
 from app.submissions import view
@@ -74,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1024)
     app.add_middleware(Guard, settings=settings, refuse=_refuse)
     app.add_middleware(Frame, metrics=metrics)
+    app.add_middleware(StrictHeaders, secure=settings.secure)
     return app
 
 
@@ -113,7 +114,7 @@ class Metrics:
 
 
 class Frame:
-    """The outermost layer: gives each request an id, logs and counts it, and answers when nothing else could."""
+    """The layer round each request: gives it an id, logs and counts it, and answers when nothing else could."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app

@@ -1,6 +1,6 @@
 """What stands between the network and the features: who may cause a change, how much may be sent, how often.
 
-Reading order: `Viewer` → `own_path` → `spend` (rate limits) → `Guard` (the middleware: size, cross-site, headers).
+Reading order: `Viewer` → `own_path` → `spend` (rate limits) → `StrictHeaders` and `Guard`, the middleware.
 """
 
 from __future__ import annotations
@@ -93,13 +93,12 @@ def forget_windows(database: Database) -> None:
 Refuse = Callable[[Scope, AppError], Response]
 
 
-class Guard:
-    """The middleware round everything: bodies within the limit, changes from our own pages only, strict headers."""
+class StrictHeaders:
+    """The outermost middleware: every answer, that to a broken page too, tells the browser what it may not do."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, refuse: Refuse) -> None:
+    def __init__(self, app: ASGIApp, secure: bool) -> None:
         self.app = app
-        self._settings = settings
-        self._refuse = refuse
+        self._secure = secure
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -107,14 +106,33 @@ class Guard:
             return
         state: MutableMapping[str, Any] = scope.setdefault("state", {})
         state["nonce"] = secrets.token_urlsafe(16)
-        send = _with_headers(send, state["nonce"], self._settings.secure)
-        try:
-            if scope["method"] not in SAFE_METHODS:
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _headers(state["nonce"], self._secure):
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, sending)
+
+
+class Guard:
+    """The middleware before the app: bodies within the limit, and changes from our own pages only."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, refuse: Refuse) -> None:
+        self.app = app
+        self._settings = settings
+        self._refuse = refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS:
+            try:
                 check_site(scope, self._settings)
                 receive = await _whole_body(scope, receive, self._settings.body_limit)
-        except AppError as error:
-            await self._refuse(scope, error)(scope, receive, send)
-            return
+            except AppError as error:
+                await self._refuse(scope, error)(scope, receive, send)
+                return
         await self.app(scope, receive, send)
 
 
@@ -168,17 +186,6 @@ async def _whole_body(scope: Scope, receive: Receive, limit: int) -> Receive:
         return whole.pop() if whole else await receive()
 
     return replay
-
-
-def _with_headers(send: Send, nonce: str, secure: bool) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _headers(nonce, secure):
-                headers.setdefault(name, value)
-        await send(message)
-
-    return sending
 
 
 def _headers(nonce: str, secure: bool) -> list[tuple[str, str]]:

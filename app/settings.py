@@ -78,7 +78,7 @@ class Settings(BaseSettings):
         default=2,
         ge=1,
         le=64,
-        description="Sandboxes a worker keeps started, with the frameworks imported. A failing submission uses two.",
+        description="Sandboxes a worker keeps started and ready; a submission that fails uses two.",
     )
     poll_seconds: float = Field(default=0.1, gt=0, le=10, description="How often a worker asks its queue for work.")
     heartbeat_seconds: float = Field(default=2.0, gt=0, description="How often a worker says that it lives.")
@@ -144,7 +144,10 @@ def configure_logs(settings: Settings) -> None:
     last: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if settings.log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(),
+            exception_formatter=structlog.dev.plain_traceback,  # the pretty one prints locals: passwords
+        )
     )
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

@@ -211,7 +211,7 @@ class Worker:
 
     def _trouble(self) -> SandboxUnavailable | None:
         try:
-            self.bench.pool.take().close()
+            self.bench.pool.ready()
         except SandboxUnavailable as error:
             return error
         return None

@@ -90,11 +90,12 @@ def check_content() -> None:
 @check_app.command("drills")
 def check_drills(
     drill: Annotated[str, typer.Argument(help="Only this drill; all when left out.")] = "",
+    write: Annotated[bool, typer.Option("--write", help="Store the kill matrices anew.")] = False,
 ) -> None:
     """Put drills through the publication gate: every mutant refused, every correct kernel accepted."""
     from app.cli.grading import run_gate
 
-    sys.exit(run_gate(Settings(), drill))
+    sys.exit(run_gate(Settings(), drill, write))
 
 
 @db_app.command("upgrade")

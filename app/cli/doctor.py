@@ -18,6 +18,7 @@ import typer
 from app.errors import AppError
 from app.settings import Settings
 
+WIDTH = 20  # of the longest name of a part
 TESTED = {"torch": ("2.11", "2.13"), "triton": ("3.6", "3.7")}
 
 
@@ -39,9 +40,11 @@ def examine(settings: Settings) -> int:
         for finding in look(settings):
             ill += finding.needed and not finding.well
             mark = "OK" if finding.well else "!!" if finding.needed else "--"
-            typer.echo(f"{mark}  {finding.part:<10} {finding.said}")
+            typer.echo(f"{mark}  {finding.part:<{WIDTH}} {finding.said}")
             if finding.what_to_do and not finding.well:
-                typer.echo("".join(f"{'':15}{line}\n" for line in finding.what_to_do.splitlines()), nl=False)
+                typer.echo(
+                    "".join(f"{'':{WIDTH + 5}}{line}\n" for line in finding.what_to_do.splitlines()), nl=False
+                )
     typer.echo("")
     typer.echo("All that is needed works." if not ill else f"{ill} of the needed parts do not work.")
     return 1 if ill else 0
@@ -52,22 +55,21 @@ def _python(_: Settings) -> Iterator[Finding]:
     yield Finding("python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
 
 
-def _sandbox(settings: Settings) -> Iterator[Finding]:
-    """Starts a real confined process, since every description of a sandbox may be wrong."""
-    from grader.pool import Pool, SandboxUnavailable
+def _sandbox(_: Settings) -> Iterator[Finding]:
+    """What the grader needs to confine a process, down to starting a real one."""
+    from grader.examine import examine as look
 
-    try:
-        with Pool(framework="numpy", hidden=(settings.data.resolve(),)) as pool:
-            pool.take(seconds=30.0).close()
-    except SandboxUnavailable as error:
-        yield Finding("sandbox", False, error.reason, error.what_to_do)
-    else:
-        yield Finding("sandbox", True, "a confined process starts and answers")
+    for check in look():
+        yield Finding(check.name, check.ok, check.found, check.what_to_do, check.needed)
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
     from app.db import Database, check_tables
 
+    file = settings.database.removeprefix("sqlite:///")
+    if file != settings.database and not Path(file).exists():  # looking would create it
+        yield Finding("database", False, f"none yet at {file}", "`tilewright run` creates it.", needed=False)
+        return
     database = Database(settings.database)
     where = database.url.render_as_string(hide_password=True)
     try:

@@ -17,7 +17,7 @@ from app.db import Base, Database, check_tables, new_id, now, upgrade_tables
 from app.errors import Unavailable
 from app.jobs import Heartbeat
 from app.security import RateWindow
-from tests.app.postgres import Server
+from tests.postgres import Server
 
 
 def test_a_failed_block_leaves_nothing(database: Database) -> None:

@@ -73,7 +73,7 @@ def shared_server(folder: Path) -> Iterator[Server]:
 
 
 def binaries() -> Path:
-    """The folder of the newest server the distribution installed; fails the test with one line when there is none."""
+    """The folder of the newest server that the distribution installed; without one the test fails with one line."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
     if not found:
         pytest.fail("no PostgreSQL under /usr/lib/postgresql: apt-get install postgresql", pytrace=False)
