@@ -85,7 +85,8 @@ LONG_ITEM = replace(CARD, title=LONG, summary=f"{LONG} {HOSTILE}")
 
 TABLE = (
     '<div class="table-scroll" tabindex="0"><table class="plain">'
-    "<thead><tr><th>tile</th><th>m</th><th>l</th></tr></thead><tbody><tr><td>1, 3</td><td>3</td><td>1.135335</td></tr></tbody></table></div>"
+    "<thead><tr><th>tile</th><th>m</th><th>l</th></tr></thead>"
+    "<tbody><tr><td>1, 3</td><td>3</td><td>1.135335</td></tr></tbody></table></div>"
 )
 WIDE = (
     '<div class="table-scroll" tabindex="0"><table class="plain"><thead><tr>'
@@ -95,8 +96,8 @@ WIDE = (
     + "</tr></tbody></table></div>"
 )
 CODE = (
-    '<pre class="code" tabindex="0" data-language="python"><code><span class="n">m_new</span> <span class="o">=</span> '
-    '<span class="c1"># a line that is long enough to scroll in a narrow column, on a phone above all, where few fit</span>'
+    '<pre class="code" tabindex="0" data-language="python"><code><span class="n">m_new</span> '
+    '<span class="c1"># a line that is long enough to scroll in a narrow column</span>'
     "\n</code></pre>"
 )
 SECTIONS = (

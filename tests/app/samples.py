@@ -137,7 +137,7 @@ DIAGNOSIS = Diagnosis(
         for n in (1, 2, 3, 4, 6, 8, 12, 16)
     ),
     trend="grows with the number of tiles",
-    question="It is right with one tile and wrong with two: what must happen to the old sum when the maximum rises?",
+    question="It is right with one tile and wrong with two: what happens to the old sum when the maximum rises?",
     related=("online-softmax", "flashattention-internals"),
 )
 WRONG = Verdict(
@@ -323,8 +323,10 @@ DRILLS = (
 LONG_DRILL = replace(DRILL, title=LONG, summary=f"{LONG} {HOSTILE}", standing=Standing.NEW)
 STATEMENT = Markup(
     "<p>Softmax turns a row of scores into weights that are positive and sum to one.</p><h2>What to write</h2>"
-    '<pre class="code" tabindex="0" data-language="python"><code>def softmax(x: torch.Tensor) -&gt; torch.Tensor: ...\n</code></pre>'
-    "<h2>The contract</h2><ul><li><strong>Shapes.</strong> <code>rows ≥ 1</code> and any <code>cols ≥ 1</code>.</li></ul>"
+    '<pre class="code" tabindex="0" data-language="python"><code>'
+    "def softmax(x: torch.Tensor) -&gt; torch.Tensor: ...\n</code></pre>"
+    "<h2>The contract</h2><ul><li><strong>Shapes.</strong> "
+    "<code>rows ≥ 1</code> and any <code>cols ≥ 1</code>.</li></ul>"
 )
 WORKSPACE = WorkspacePage(
     drill=DRILL,

@@ -1,5 +1,5 @@
 """Every template in every state in a real browser: nothing logged or blocked, nothing that scrolls sideways
-on a desk or a phone, nothing serious for axe in either theme. The screenshots stay in var/screenshots, to be looked at."""
+on a desk or a phone, nothing serious for axe in either theme. Screenshots stay in var/screenshots."""
 
 from __future__ import annotations
 
