@@ -189,6 +189,7 @@ def _run(drill: Drill, specimen: Specimen, pool: Pool) -> Ran:
     started = time.perf_counter()
     source = specimen.path.read_text(encoding="utf-8")
     grading = Grading(drill, source, Lane.CPU, pool, SEED)
+    grading.patience = 60.0  # the matrix must hold what the probes show, also on a busy machine
     *_, last = grading.events()
     if not isinstance(last, Decided):
         raise AssertionError("grading ends with a verdict")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from grader import hints, messages
 from grader.abilities import computes
@@ -69,10 +69,10 @@ def grade(
     pool: Pool,
     seed: bytes,
     cancelled: Callable[[], bool] = lambda: False,
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Grade `source`. Always ends with `Decided`, unless `cancelled()` turns true: then it raises `Cancelled`.
 
-    `seed` must be secret and new for each submission. Closing the iterator ends the sandbox.
+    `seed` must be secret and new for each submission. Closing the generator ends the sandbox.
     """
     yield from Grading(drill, source, lane, pool, seed, cancelled).events()
 
@@ -95,6 +95,7 @@ class Grading:
         self.pool = pool
         self.seed = seed
         self.cancelled = cancelled
+        self.patience = FRESH_SECONDS
         self.judged: list[Judged] = []
         self.signature: hints.Signature | None = None
         self._started = time.perf_counter()
@@ -108,7 +109,7 @@ class Grading:
         self._probed: Probed | None = None
         self._diagnosis: Diagnosis | None = None
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Generator[Event, None, None]:
         """The events, in order."""
         done = threading.Event()
         threading.Thread(target=self._watch, args=(done,), name="cancel", daemon=True).start()
@@ -232,7 +233,7 @@ class Grading:
     def _fresh(self) -> Runner | None:
         """Another runner with the same file, for probes; ``None`` when there is none to be had soon."""
         try:
-            self._runner = self.pool.take(runner_limits(self.drill), FRESH_SECONDS)
+            self._runner = self.pool.take(runner_limits(self.drill), self.patience)
         except SandboxUnavailable:
             return None
         loaded = self._runner.load(self._order())

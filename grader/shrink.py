@@ -190,6 +190,9 @@ def trend(points: Sequence[Point]) -> Feature | None:
         return Feature("everywhere", "wrong at every length")
     if all(point.partial for point in bad) and not any(point.partial for point in good):
         return Feature("partial", f"right at every multiple of {bad[0].block}, wrong when the last tile is partial")
+    short = all(point.tiles == 1 for point in good if point.partial)
+    if short and all(point.partial and point.tiles > 1 for point in bad):
+        return Feature("partial_after_whole", "wrong when a partial tile follows a whole one, else right")
     if all(point.tiles > 1 for point in bad) and all(point.tiles == 1 for point in good):
         words = "right with one tile, wrong from the second one on"
         if _grows(bad):

@@ -113,6 +113,7 @@ def scaled(factor: Callable[[int], float]) -> Callable[[Any], Any]:
         (lambda n: 0.5, "everywhere"),
         (lambda n: 0.01 * -(-n // 16), "grows"),
         (lambda n: 0.5 if n % 16 else 0.0, "partial"),
+        (lambda n: 0.5 if n % 16 and n > 16 else 0.0, "partial_after_whole"),
         (lambda n: 0.5 if n > 16 else 0.0, "second_tile"),
         (lambda n: 0.01 * (-(-n // 16) - 1), "second_tile_grows"),
         (lambda n: 0.5 if n > 64 else 0.0, "beyond"),
