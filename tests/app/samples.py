@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -17,7 +17,8 @@ from app.accounts.pages import SignInPage, SignUpPage
 from app.errors import ErrorPage
 from app.practice.pages import DrillRow, DrillsPage, HomePage, LaneChoice, Link, WelcomePage, WorkspacePage
 from app.progress.pages import ProgressGroup, ProgressItem, ProgressPage, Standing
-from app.submissions.pages import HistoryPage, HistoryRow, LiveFragment, State, SubmissionPage, VerdictFragment
+from app.submissions.models import State
+from app.submissions.pages import HistoryPage, HistoryRow, LiveFragment, SubmissionPage, VerdictFragment
 from grader.verdict import (
     CaseResult,
     Console,
@@ -59,20 +60,20 @@ def softmax_kernel(x, out, cols, stride, BLOCK: tl.constexpr):
 """
 
 
-def case(name: str, shape: str, data: str, outcome: Outcome = Outcome.ACCEPTED, **more: object) -> CaseResult:
-    error = {"error": 0.04} if outcome is Outcome.ACCEPTED else {}
+def case(name: str, shape: str, data: str, outcome: Outcome = Outcome.ACCEPTED, **more: Any) -> CaseResult:
+    error: dict[str, Any] = {"error": 0.04} if outcome is Outcome.ACCEPTED else {}
     return CaseResult(
         name=name, visible=True, outcome=outcome, shape=shape, data=data, dtype="fp32", **{**error, **more}
-    )  # type: ignore[arg-type]
+    )
 
 
 def hidden(number: int, outcome: Outcome) -> CaseResult:
     return CaseResult(name=f"hidden {number}", visible=False, outcome=outcome)
 
 
-def miss(expected: str = "0.97951", actual: str = "0.46828", **more: object) -> Mismatch:
+def miss(expected: str = "0.97951", actual: str = "0.46828", **more: Any) -> Mismatch:
     first = Where(index=(0, 64), axis=1, tile=1, lane=0, block=64)
-    facts = {
+    facts: dict[str, Any] = {
         "output": "result",
         "first": first,
         "expected": expected,
@@ -82,7 +83,7 @@ def miss(expected: str = "0.97951", actual: str = "0.46828", **more: object) -> 
         "nan": 0,
         "inf": 0,
     }
-    return Mismatch(**{**facts, **more})  # type: ignore[arg-type]
+    return Mismatch(**{**facts, **more})
 
 
 MAP = TileMap(block=64, rows=(0, 1), cells=((0.2, 740.0, 2300.0, None), (0.4, 8.0, 61.0, 4800.0)))
@@ -260,9 +261,9 @@ CANCELLED = replace(LIVE, state=State.CANCELLED, phase="Taken back.", can_cancel
 
 
 def submission(
-    live: LiveFragment | None, shown: VerdictFragment | None, state: State, **more: object
+    live: LiveFragment | None, shown: VerdictFragment | None, state: State, **more: Any
 ) -> SubmissionPage:
-    facts = {
+    facts: dict[str, Any] = {
         "id": "s1",
         "number": 3,
         "drill": "tiled_softmax",
@@ -276,7 +277,7 @@ def submission(
         "newest": "s1",
         "by": None,
     }
-    return SubmissionPage(**{**facts, **more})  # type: ignore[arg-type]
+    return SubmissionPage(**{**facts, **more})
 
 
 def row(number: int, outcome: Outcome | None, sentence: str, state: State = State.DECIDED) -> HistoryRow:
