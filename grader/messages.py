@@ -25,8 +25,8 @@ def plain(text: str, longest: int = LONGEST) -> str:
 # A case: what came back is not what the contract promises.
 
 
-def not_an_array(entry: str, got: str) -> str:
-    return f"{entry} returned {got}; the contract promises one tensor."
+def not_an_array(entry: str, got: str, promised: str = "tensor") -> str:
+    return f"{entry} returned {got}; the contract promises one {promised}."
 
 
 def wrong_count(entry: str, got: int, promised: int) -> str:
@@ -34,7 +34,7 @@ def wrong_count(entry: str, got: int, promised: int) -> str:
 
 
 def wrong_dtype(output: str, got: str, promised: str) -> str:
-    return f"The {output} has type {got}, it should be {promised}: the type of the input."
+    return f"The {output} has type {got}, it should be {promised}."
 
 
 def wrong_shape(output: str, got: Sequence[int], promised: Sequence[int]) -> str:
@@ -47,13 +47,48 @@ def wrong_values(output: str, wrong: int, total: int) -> str:
     return f"{wrong} of {total} elements of the {output} are outside the tolerance."
 
 
+def wrong_value(output: str) -> str:
+    return f"The {output} is not what it should be."
+
+
+def wrong_on_the_whole(output: str, error: float | None) -> str:
+    if error is None:
+        return (
+            f"The {output} is not finite, or it is closer to the exact one than the promised arithmetic can be. "
+            "Where are the operands rounded?"
+        )
+    return f"The error of the {output}, as a root mean square, is {error:.3g} times what is allowed."
+
+
+def no_exception(promised: str) -> str:
+    return f"The call returned; for these arguments the contract asks for {promised}."
+
+
+def wrong_exception(promised: str, message: str) -> str:
+    return plain(f"The contract asks for {promised}; what was raised is {message}", 600)
+
+
+def changed_before_raising(position: int, raised: str) -> str:
+    return f"Argument {position + 1} was changed before {raised} was raised. When a call fails, all stays as it was."
+
+
 # A case: the values are right, but a rule is broken.
 
 
-def inputs_changed(position: int) -> str:
+def inputs_changed(position: int, framework: str = "triton") -> str:
+    advice = "check the mask and the address of every store" if framework == "triton" else "work on a copy"
     return (
         f"Argument {position + 1} was changed, or memory beside it was written. Inputs must stay as they are; "
-        "check the mask and the address of every store."
+        f"{advice}."
+    )
+
+
+def too_much_memory(got: int, allowed: int) -> str:
+    if got <= 0:
+        return "How much memory the call used could not be measured, so the rule about it can't be kept."
+    return (
+        f"Memory in use grew by {got / (1 << 20):.1f} MiB during the call; the contract allows "
+        f"{allowed / (1 << 20):.1f} MiB at this shape."
     )
 
 
@@ -213,6 +248,8 @@ QUESTIONS = {
     "grows": "The error grows with every tile. Which value do you carry from tile to tile, and in which type?",
     "everywhere": "It is wrong at every length, one tile included. What does one row give when you do it by hand?",
     "partial": "Whole tiles are right. What do the lanes past the end of the row read, and what do they add?",
+    "partial_after_whole": "Whole tiles are right, and so is a row shorter than one. How many tiles does your loop "
+    "visit for a row of one tile and a little more?",
     "second_tile": "One tile is right. What has to happen to what you know when the second tile comes?",
     "second_tile_grows": "One tile is right, and each further one adds to the error. What has to happen to what "
     "you know of the earlier tiles when a new one comes?",
@@ -235,11 +272,13 @@ BY_KIND = {
     "no_kernel": "Which kernel of yours wrote the bytes that you return?",
     "not_written": "Who wrote last to the memory that you return?",
     "computed_elsewhere": "Where were the numbers computed that your kernel stores?",
-    "inputs_changed": "Which addresses does your kernel write, and do all of them belong to the result?",
+    "inputs_changed": "Which of your statements write to memory, and does all of it belong to the result?",
+    "memory": "Which of your intermediate results is the largest, and when is it let go?",
+    "exception": "Which arguments does the contract refuse, and with which exception?",
 }
 
 UNLIKE_ANY = (
-    "Read the contract again, line by line. Which kind of row does it promise that none of the visible cases shows?"
+    "Read the contract again, line by line. Which input does it promise that none of the visible cases shows?"
 )
 
 
