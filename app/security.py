@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.db import Base, Database, now
-from app.errors import AppError, CrossSite, TooLarge, TooMany
+from app.errors import AppError, CrossSite, NotFound, TooLarge, TooMany
 from app.settings import Settings
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -126,14 +126,24 @@ class Guard:
         self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in SAFE_METHODS:
-            try:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            check_address(scope)
+            if scope["method"] not in SAFE_METHODS:
                 check_site(scope, self._settings)
                 receive = await _whole_body(scope, receive, self._settings.body_limit)
-            except AppError as error:
-                await self._refuse(scope, error)(scope, receive, send)
-                return
+        except AppError as error:
+            await self._refuse(scope, error)(scope, receive, send)
+            return
         await self.app(scope, receive, send)
+
+
+def check_address(scope: Scope) -> None:
+    """Raise `NotFound` for an address with a NUL: nothing of ours has one, and PostgreSQL refuses to look."""
+    if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+        raise NotFound
 
 
 def check_site(scope: Scope, settings: Settings) -> None:

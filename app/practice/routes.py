@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app import jobs
 from app.accounts.routes import Anyone
 from app.course.access import View, visible_to
+from app.course.present import stylesheets
 from app.course.render import render_markdown
 from app.course.store import current
 from app.db import Reading, database_of
@@ -87,10 +88,12 @@ def _workspace(
     view = _view(request, viewer)
     history = submissions.history(session, viewer.id, state.drills, drill.id, limit=10) if viewer else ()
     newest = submissions.newest(session, viewer.id, drill.id) if viewer else None
+    statement = render_markdown(drill.statement)
     source = error.handed.source if error else newest.source if newest else drill.starter
     return WorkspacePage(
         drill=service.drill_row(drill, standings(request, session, viewer)),
-        statement=render_markdown(drill.statement),
+        statement=statement,
+        stylesheets=stylesheets(view, statement),
         objectives=drill.objectives,
         out_of_scope=drill.out_of_scope,
         needs=service.needs(drill, view, state.drills),

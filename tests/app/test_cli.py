@@ -1,0 +1,187 @@
+"""The command line: exit statuses that scripts rely on, and one clear line when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.accounts import service as accounts
+from app.accounts.models import Role
+from app.cli import app, main
+from app.cli.grading import told
+from app.db import Database
+from app.settings import ROOT
+from grader.verdict import CaseResult, Diagnosis, Lane, Mismatch, Outcome, Probe, Verdict, Where, decode_verdict
+
+DRILL = ROOT / "drills" / "tiled_softmax"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def data(tmp_path: Path, migrated_sqlite: Path) -> Path:
+    """A data folder with an empty database."""
+    shutil.copy(migrated_sqlite, tmp_path / "tilewright.db")
+    return tmp_path
+
+
+@pytest.fixture
+def tilewright(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Run the command in this process, on the data folder of the test or another one."""
+
+    def run(*arguments: str, data: Path = tmp_path) -> Answer:
+        monkeypatch.setenv("TILEWRIGHT_DATA", str(data))
+        monkeypatch.setattr(sys, "argv", ["tilewright", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        return Answer(int(end.value.code or 0), said.out, said.err)
+
+    return run
+
+
+Tilewright = Callable[..., Answer]
+
+
+@pytest.mark.sandbox
+def test_grading_a_right_and_a_wrong_file(tilewright: Tilewright) -> None:
+    right = tilewright("grade", "tiled_softmax", str(DRILL / "correct" / "online.py"), "--json")
+    assert right.status == 0, right.err
+    assert decode_verdict(right.out).outcome is Outcome.ACCEPTED
+    wrong = tilewright("grade", "tiled_softmax", str(DRILL / "starter.py"))
+    assert wrong.status == 1, wrong.err
+    assert wrong.out.startswith("!!  ")
+    assert "First failure: " in wrong.out
+    assert "Ask yourself: " in wrong.out
+    assert "hidden" in wrong.out
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot be read"),
+        (b"x = '\xff'", "is not UTF-8: byte 5"),
+        (b"x = '\0'", "NUL byte"),
+        (b"", "no code"),
+        (b"x" * 70_000, "70,000 bytes"),
+    ],
+)
+def test_a_file_that_cannot_be_graded_is_one_line(
+    tilewright: Tilewright, data: Path, content: bytes | None, words: str
+) -> None:
+    file = data / "mine.py"
+    if content is not None:
+        file.write_bytes(content)
+    answer = tilewright("grade", "tiled_softmax", str(file))
+    assert (answer.status, answer.out) == (2, "")
+    assert words in answer.err
+    assert answer.err.count("\n") == 1
+
+
+def test_an_unknown_drill_is_one_line_with_those_that_exist(tilewright: Tilewright) -> None:
+    answer = tilewright("grade", "none", "x.py")
+    assert answer.status == 2
+    assert "tiled_softmax" in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_accounts(tilewright: Tilewright, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(f"sqlite:///{data / 'tilewright.db'}")
+    monkeypatch.setenv("TILEWRIGHT_DATA", str(data))
+    typed = "correct horse\ncorrect horse\n"
+    made = CliRunner().invoke(app, ["user", "create", "Root", "--role", "admin"], input=typed)
+    assert made.exit_code == 0, made.output
+    assert "correct horse" not in made.output
+    with database.read() as session:
+        user = accounts.check(session, "root", "correct horse")
+        assert user.role == Role.ADMIN
+    assert tilewright("user", "role", "root", "learner").status == 0
+    assert tilewright("user", "password", "root", "--password", "better horse").status == 0
+    with database.read() as session:
+        assert accounts.check(session, "Root", "better horse").role == Role.LEARNER
+    for wrong in (("role", "nobody", "admin"), ("role", "root", "king"), ("create", "x", "--password", "12345678")):
+        refused = tilewright("user", *wrong)
+        assert refused.status == 2
+        assert "Traceback" not in refused.err
+    database.close()
+
+
+def test_without_tables_every_command_says_what_to_do(tilewright: Tilewright, tmp_path: Path) -> None:
+    for command in (("serve",), ("worker",), ("user", "create", "ada", "--password", "correct horse")):
+        answer = tilewright(*command, data=tmp_path / "new")
+        assert answer.status == 2, command
+        assert "tilewright db upgrade" in answer.err
+        assert "Traceback" not in answer.err
+    assert tilewright("db", "upgrade", data=tmp_path / "new").status == 0
+    assert tilewright("db", "upgrade", data=tmp_path / "new").status == 0
+
+
+def test_the_web_process_never_loads_a_gpu_library() -> None:
+    code = "import sys, app.main, app.cli.processes; print(sorted({'torch', 'triton'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_verdict_for_the_terminal_hides_what_is_hidden_and_acts_on_nothing() -> None:
+    cases = (
+        CaseResult(name="one tile", visible=True, outcome=Outcome.ACCEPTED, shape="3 × 64", error=0.25),
+        CaseResult(
+            name="one past a tile",
+            visible=True,
+            outcome=Outcome.WRONG_ANSWER,
+            shape="3 × 65",
+            data="falling",
+            dtype="fp32",
+            error=912.5,
+            mismatch=Mismatch(
+                output="result",
+                first=Where(index=(0, 64), axis=1, tile=1, lane=0),
+                expected="0.5",
+                actual="nan",
+                wrong=3,
+                total=195,
+                nan=3,
+                inf=0,
+            ),
+        ),
+        CaseResult(name="hidden 1", visible=False, outcome=Outcome.WRONG_ANSWER),
+    )
+    verdict = Verdict(
+        outcome=Outcome.WRONG_ANSWER,
+        sentence="Wrong answer.",
+        drill="tiled_softmax",
+        lane=Lane.CPU,
+        cases=cases,
+        expected_cases=3,
+        diagnosis=Diagnosis(
+            smallest_failing=Probe(shape="1 × 65", ok=False, error=912.5),
+            nearest_passing=Probe(shape="1 × 64", ok=True, error=0.2),
+            question="What is in the last tile?",
+        ),
+    )
+    lines = list(told(verdict))
+    assert lines[0] == "!!  Wrong answer."
+    table = [line for line in lines if "one tile" in line or "one past" in line or "hidden 1" in line][:3]
+    assert len({line.index(word) for line, word in zip(table, ("one", "one", "hidden"), strict=True)}) == 1
+    assert "result at [0, 64], tile 1, lane 0: expected 0.5, got nan" in "\n".join(lines)
+    assert "Nearest passing shape:  1 × 64" in lines
+    printed = json.dumps(lines, ensure_ascii=False)
+    assert "\\u001b" not in printed
