@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import linecache
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from grader import wire
-from grader.interpreter.errors import KernelError
 
 LONGEST_MESSAGE: Final = 2000
 MOST_FRAMES: Final = 20
@@ -20,11 +20,12 @@ def failed(error: BaseException, filename: str, findings: Sequence[wire.Finding]
     frames = list(_frames(error, filename))
     text = "\n".join(_frame_text(filename, line, name) for line, name in frames[-MOST_FRAMES:])
     kind = "out_of_memory" if is_out_of_memory(root) else "raised"
-    if isinstance(root, KernelError) and root.refused:
+    if is_kernel_error(root) and getattr(root, "refused", False):
         kind = "compile_error"  # the lane found it when the kernel was launched; a compiler would have, before
     line = frames[-1][0] if frames else None
     message = describe(root)
-    return wire.Failed(kind=kind, message=message, traceback=text, line=line, findings=list(findings))
+    names = [base.__name__[:200] for base in type(root).__mro__][:MOST_FRAMES]
+    return wire.Failed(kind=kind, message=message, traceback=text, line=line, findings=list(findings), error=names)
 
 
 def uncompilable(error: Exception, filename: str) -> wire.Failed:
@@ -50,10 +51,16 @@ def describe(error: BaseException) -> str:
         text = str(error)
     except BaseException:
         text = "(its message cannot be shown)"
-    name = "" if isinstance(error, KernelError) else type(error).__name__  # its words stand alone
+    name = "" if is_kernel_error(error) else type(error).__name__  # its words stand alone
     whole = f"{name}: {text}" if name and text else name or text
     short = whole if len(whole) <= LONGEST_MESSAGE else whole[:LONGEST_MESSAGE] + " …"
     return short.encode("utf-8", "replace").decode()  # half a surrogate pair has no bytes to travel as
+
+
+def is_kernel_error(error: BaseException) -> bool:
+    """Whether our interpreter raised it. Asked of what is loaded: importing it would bring PyTorch along."""
+    errors = sys.modules.get("grader.interpreter.errors")
+    return errors is not None and isinstance(error, errors.KernelError)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

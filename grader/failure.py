@@ -48,13 +48,18 @@ class Limits:
 
 @dataclass(frozen=True)
 class Failure:
-    """No answer, and why. The text is for learners; it came through the learner's process and proves nothing."""
+    """No answer, and why. The text is for learners; it came through the learner's process and proves nothing.
+
+    `error` and `args_digest` are as in `wire.Failed`.
+    """
 
     kind: FailureKind
     message: str
     traceback: str = ""
     line: int | None = None
     findings: tuple[wire.Finding, ...] = ()
+    error: tuple[str, ...] = ()
+    args_digest: tuple[str, ...] = ()
 
 
 class NoAnswer(Exception):
@@ -94,7 +99,15 @@ def learner_failure(answer: wire.Failed) -> Failure:
     """A failure that the runner reported, with its text cleaned and shortened."""
     line = answer.line if answer.line is not None and 0 < answer.line < MOST_LINES else None
     message, traceback = clean(answer.message[:4000]), clean(answer.traceback[:8000])
-    return Failure(FailureKind(answer.kind), message, traceback, line, tuple(clean_findings(answer.findings)))
+    return Failure(
+        FailureKind(answer.kind),
+        message,
+        traceback,
+        line,
+        tuple(clean_findings(answer.findings)),
+        tuple(answer.error),
+        tuple(answer.args_digest),
+    )
 
 
 def clean_findings(findings: list[wire.Finding]) -> list[wire.Finding]:

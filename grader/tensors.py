@@ -31,6 +31,10 @@ TORCH_TYPES: Final = {
 }
 
 
+# A NumPy scalar is an array without axes; exact types only, as for everything that comes out.
+NUMPY_SCALARS: Final = frozenset(kind.type for kind in wire.NUMPY_TYPES.values())
+
+
 class TooLarge(Exception):
     """A result of more bytes than an answer may have."""
 
@@ -137,6 +141,8 @@ class _Taker:
             return {key: self.take(item, depth + 1) for key, item in value.items()}
         if kind is np.ndarray:
             return self._ndarray(value)
+        if kind in NUMPY_SCALARS:
+            return self._ndarray(np.asarray(value))
         if self._torch is not None and kind is self._torch.Tensor and value.layout is self._torch.strided:
             return self._tensor(value)
         return _other(kind)

@@ -169,13 +169,19 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
-    """The learner's code did not get through. `kind` is one of `FAILED_KINDS`."""
+    """The learner's code did not get through. `kind` is one of `FAILED_KINDS`.
+
+    `error` names the exception's class and those it derives from, and `args_digest` is as in `Returned`: raising
+    may be what a contract asks for.
+    """
 
     kind: str
     message: str
     traceback: str = ""
     line: int | None = None
     findings: list[Finding] = []
+    error: list[str] = []
+    args_digest: list[str] = []
 
 
 FAILED_KINDS: Final = frozenset({"compile_error", "missing_entry", "raised", "out_of_memory", "refused"})

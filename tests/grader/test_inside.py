@@ -87,8 +87,8 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
         def pair(x): return x * 2, {"n": x.shape[0], "whole": (x == x).all().item()}
         def exact(x): return [True, 3, 2.5, "text", None, float("inf")]
         def others(x):
-            return [1j, b"bytes", np.float32(3), x.view(Sub), collections.OrderedDict(), decimal.Decimal(1), 1 << 70,
-                    np.zeros(2, complex), {1: 2}, x.astype(">f4"), same]
+            return [1j, b"bytes", np.float32(3), x.view(Sub), collections.OrderedDict(), decimal.Decimal(1),
+                    1 << 70, np.zeros(2, complex), {1: 2}, x.astype(">f4"), same]
         def helped(x): return [cdiv(65, 16), next_power_of_2(65)]
         def empty(x): return [np.empty((2,)), np.empty_like(x), np.empty(2, dtype=int)]
         def strided(x): return [x.T, x[:, ::-1], x[:, 1:2], x[:0]]
@@ -106,7 +106,8 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
                 def __str__(self): raise RuntimeError
             raise Error
     """
-    names = "same pair exact others helped empty strided scribble fails text large raises_badly".split()
+    names = ["same", "pair", "exact", "others", "helped", "empty", "strided", "scribble", "fails", "text", "large"]
+    names += ["raises_badly"]
     with numpy_pool.take() as runner:
         assert isinstance(load(runner, source, *names), wire.Loaded)
         assert returned(call(runner, "same", X)) == X
@@ -115,10 +116,18 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
         assert facts == {"n": 2, "whole": True}
         value = returned(call(runner, "exact", X))
         assert value == [True, 3, 2.5, "text", None, float("inf")] and value[0] is True
-        kinds = [other.type_name for other in returned(call(runner, "others", X))]
+        complex_, bytes_, scalar, *rest = returned(call(runner, "others", X))
+        assert (scalar.dtype, scalar.shape) == ("fp32", ())
+        kinds = [other.type_name for other in (complex_, bytes_, *rest)]
         assert kinds == [
-            *("complex", "bytes", "numpy.float32", "submission.Sub", "collections.OrderedDict", "decimal.Decimal"),
-            *("int of more than 64 bits", "numpy.ndarray of complex128", "dict", "numpy.ndarray of >f4", "function"),
+            *("complex", "bytes", "submission.Sub", "collections.OrderedDict", "decimal.Decimal"),
+            *(
+                "int of more than 64 bits",
+                "numpy.ndarray of complex128",
+                "dict",
+                "numpy.ndarray of >f4",
+                "function",
+            ),
         ]
         assert returned(call(runner, "helped", X)) == [5, 128]
         a, b, c = (wire.to_numpy(part) for part in returned(call(runner, "empty", X)))
@@ -139,7 +148,9 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
 
 def _scribbled(runner: Runner) -> None:
     """Arguments come back with guard bands and all; digests tell what changed."""
-    banded = wire.Array(dtype="fp32", shape=(2,), strides=(2,), offset=1, storage=np.arange(6, dtype="f4").tobytes())
+    banded = wire.Array(
+        dtype="fp32", shape=(2,), strides=(2,), offset=1, storage=np.arange(6, dtype="f4").tobytes()
+    )
     before = call(runner, "same", X)
     answer = call(runner, "scribble", X, banded, return_args=[1])
     assert isinstance(before, wire.Returned) and isinstance(answer, wire.Returned)
@@ -166,7 +177,7 @@ def test_values_and_memory_in_torch(torch_pool: Pool) -> None:
         def bomb(x): return torch.ones(1 << 38)
     """
     with torch_pool.take() as runner:
-        names = "kinds same views empty others grad threads square bomb".split()
+        names = ("kinds", "same", "views", "empty", "others", "grad", "threads", "square", "bomb")
         assert isinstance(load(runner, source, *names, framework="torch"), wire.Loaded)
         bf16 = wire.from_numpy(np.array([0x3F80, 0x4000], dtype=np.uint16), "bf16")
         mask = wire.from_numpy(np.array([True, False]))

@@ -15,9 +15,9 @@ import pytest
 
 from grader import cgroups, sandbox, wire
 from grader.pool import Failure, FailureKind, Limits, Pool, Runner, SandboxUnavailable
-from grader.sandbox import Box
+from grader.sandbox import Box, descendants
 from grader.verdict import Lane
-from tests.attacks.leftovers import Leftovers, alive, descendants
+from tests.attacks.leftovers import Leftovers, alive
 
 pytestmark = pytest.mark.sandbox
 ROOT = Path(__file__).parents[2]
@@ -57,6 +57,14 @@ def test_the_pool_refills_itself_while_a_runner_is_out() -> None:
         assert pool.warm == 2
         time.sleep(0.1)
         assert pool.warm == 2  # and no more
+
+
+def test_waiting_for_a_warm_runner_takes_none() -> None:
+    with Pool(limits=LIMITS, framework="numpy") as pool:
+        pool.ready()
+        assert pool.warm == 1
+    with pytest.raises(SandboxUnavailable):
+        pool.ready(1)
 
 
 def test_several_threads_at_once() -> None:
@@ -147,9 +155,9 @@ def test_without_bubblewrap_nothing_runs_and_the_reason_is_said(monkeypatch: pyt
 
 
 def test_a_runner_that_does_not_come_up_is_explained() -> None:
-    with Pool(Lane.GPU, limits=LIMITS, framework="torch", gpu=99) as pool:
-        with pytest.raises(SandboxUnavailable, match=r"(?i)cuda"):
-            pool.take(seconds=60)
+    unfit = Pool(Lane.GPU, limits=LIMITS, framework="torch", gpu=99)
+    with unfit as pool, pytest.raises(SandboxUnavailable, match=r"(?i)cuda"):
+        pool.take(seconds=60)
 
 
 def test_frameworks_have_names() -> None:
@@ -163,7 +171,8 @@ from grader import wire
 from grader.pool import Limits, Pool
 pool = Pool(size=1, limits=Limits(memory_bytes=256 << 20), framework="numpy")
 runner = pool.take()
-runner.load(wire.Load(source="import os, time\\nfor _ in range(3):\\n    if os.fork() == 0: time.sleep(1000)", entries=[]))
+source = "import os, time\\nfor _ in range(3):\\n    if os.fork() == 0: time.sleep(1000)"
+runner.load(wire.Load(source=source, entries=[]))
 while not pool.warm: time.sleep(0.01)
 print("ready", flush=True)
 try:
@@ -176,7 +185,9 @@ finally:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_runners_die_with_their_parent(number: signal.Signals) -> None:
-    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    )
     assert parent.stdout is not None and parent.stderr is not None
     with parent.stdout, parent.stderr:
         assert parent.stdout.readline() == b"ready\n"

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -116,13 +117,14 @@ def test_answers_that_do_not_fit_the_call(data: bytes) -> None:
 def test_arguments_come_back_with_the_layout_they_had() -> None:
     sent = wire.Array(dtype="fp32", shape=(2,), strides=(1,), offset=1, storage=bytes(16))
     call = wire.Call(id=7, entry="f", args=[sent, 3], return_args=[0, 1])
-    for change, fits in [
+    changes: list[tuple[dict[str, Any], bool]] = [
         ({}, True),
         ({"shape": (3,)}, False),
         ({"dtype": "int32"}, False),
         ({"offset": 0}, False),
         ({"storage": bytes(20)}, False),
-    ]:
+    ]
+    for change, fits in changes:
         peer = Peer()
         with Runner(peer, LIMITS) as runner:
             back = msgspec.structs.replace(sent, **change)
@@ -209,7 +211,9 @@ def test_an_exception_leaves_the_runner_usable_and_a_failed_load_does_not() -> N
     peer = Peer()
     with Runner(peer, LIMITS) as runner:
         peer.after(0.01, lambda: peer.say(failed))
-        assert runner.call(CALL, 0.3) == Failure(FailureKind.RAISED, "ValueError: no\N{REPLACEMENT CHARACTER}", "", 3)
+        assert runner.call(CALL, 0.3) == Failure(
+            FailureKind.RAISED, "ValueError: no\N{REPLACEMENT CHARACTER}", "", 3
+        )
         assert runner.usable
         peer.after(0.01, lambda: peer.say(failed))
         assert kind(runner.load(wire.Load(source="", entries=[]))) is FailureKind.RAISED

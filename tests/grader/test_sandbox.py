@@ -84,7 +84,7 @@ def test_the_environment_is_ours_and_nothing_of_the_hosts(
 
 def test_of_our_package_only_the_inside_is_there() -> None:
     found = look([Path("/runner")])
-    names = {Path(path).name for path in found if "interpreter" not in path}
+    names = {Path(path).name for path in found if not {"interpreter", "__pycache__"} & set(Path(path).parts)}
     assert names == {name for name in layout.MODULES if name.endswith(".py")} | {"drill_kit.py"}
     assert all(size >= 0 for size in found.values())
 
@@ -195,7 +195,7 @@ def as_ordinary_user(code: str) -> subprocess.CompletedProcess[str]:
         if closed
         else ""
     )
-    become = "exec setpriv --reuid 12345 --regid 12345 --clear-groups --inh-caps=-all \"$@\""
+    become = 'exec setpriv --reuid 12345 --regid 12345 --clear-groups --inh-caps=-all "$@"'
     shell = ["unshare", "-m", "--propagation", "private", "sh", "-c", opening + become, "sh"]
     command = [*shell, "env", "-C", str(ROOT), sys.executable, "-B", "-c", code]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
