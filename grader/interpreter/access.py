@@ -67,7 +67,7 @@ def load(
     element = target.dtype.element_ty
     data = _fetched(run, reach, starts, target, element)
     if active is None:
-        return run.make(element, target.shape, data)
+        return run.make(element, target.shape, data, exact=True)
     return _filled(run, data, reach, active, target.shape, element, other)
 
 
@@ -111,8 +111,8 @@ def _filled(run: Run, data: Array, reach: Reach, mask: Value, shape: Shape, elem
     if reach.axis and reach.length != shape[reach.axis - 1]:
         data = _widened(data, reach, shape[reach.axis - 1], rest)
         if rest.size == 1 and reach.chosen is None:
-            return run.make(element, shape, data, undefined=lost)
-    return run.make(element, shape, np.where(mask.data, data, rest), undefined=lost)
+            return run.make(element, shape, data, undefined=lost, exact=True)
+    return run.make(element, shape, np.where(mask.data, data, rest), undefined=lost, exact=True)
 
 
 def _widened(data: Array, reach: Reach, width: int, rest: Array) -> Array:

@@ -335,7 +335,7 @@ def where(run: Run, condition: Any, x: Any, y: Any) -> Value:
         parts = _aligned_parts(a, rank)
         return Value(dtype, shape, *parts, memory=a.memory, interval=a._interval, undefined=undefined)
     data = np.where(pick, align(a.data, len(a.shape), rank), align(b.data, len(b.shape), rank))
-    return run.make(dtype, shape, data, memory=a.memory, undefined=undefined)
+    return run.make(dtype, shape, data, memory=a.memory, undefined=undefined, exact=True)
 
 
 def _undefined(rank: int, *values: Value) -> list[Array | None]:

@@ -84,7 +84,7 @@ def rmw(run: Run, operation: str, pointer: Any, val: Any, mask: Any = None) -> V
         spread = np.zeros(on.size, element.held)
         spread[on] = before
         before = spread
-    return run.make(element, target.shape, before.reshape(run.programs.count, *target.shape))
+    return run.make(element, target.shape, before.reshape(run.programs.count, *target.shape), exact=True)
 
 
 def _update(

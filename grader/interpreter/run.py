@@ -115,9 +115,10 @@ class Run:
         memory: View | None = None,
         interval: Interval | None = None,
         undefined: Array | None = None,
+        exact: bool = False,
     ) -> Value:
-        """The result of an operation: rounded to its type, counted against the memory budget."""
-        if dtype.round is not None:
+        """The result of an operation: rounded to its type unless `exact`, counted against the memory budget."""
+        if dtype.round is not None and not exact:
             data = dtype.round(data)
         if data.size > self.largest:
             self.largest = data.size

@@ -225,6 +225,7 @@ def join(run: Run, a: Any, b: Any) -> Value:
         (*shape, 2),
         np.stack([_stretched(x, rows), _stretched(y, rows)], -1),
         undefined=None if lost is None else np.stack(lost, -1),
+        exact=True,
     )
 
 
@@ -254,7 +255,7 @@ def cat(run: Run, input: Value, other: Value, can_reorder: bool = False, dim: An
     lost = _lost(input, other)
     data = np.concatenate([_stretched(input, rows), _stretched(other, rows)], axis + 1)
     undefined = None if lost is None else np.concatenate(lost, axis + 1)
-    return run.make(input.dtype, data.shape[1:], data, undefined=undefined)
+    return run.make(input.dtype, data.shape[1:], data, undefined=undefined, exact=True)
 
 
 def flip(run: Run, x: Value, dim: Any = None) -> Value:
@@ -276,4 +277,4 @@ def gather(run: Run, src: Value, index: Value, axis: Any) -> Value:
     if src.undefined is not None:
         lost = np.take_along_axis(np.broadcast_to(src.undefined, (rows, *src.shape)), chosen, place + 1)
     data = np.take_along_axis(_stretched(src, rows), chosen, place + 1)
-    return run.make(src.dtype, index.shape, data, undefined=lost)
+    return run.make(src.dtype, index.shape, data, undefined=lost, exact=True)

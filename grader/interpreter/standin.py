@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -138,10 +140,27 @@ def _modules() -> dict[str, ModuleType]:
 MODULES = _modules()
 
 
+class _Elsewhere(MetaPathFinder, Loader):
+    """Any other module below triton: it can be imported, and whatever is called in it is refused."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if name.startswith("triton.") else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _module(spec.name, {})
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run."""
+
+
+_ELSEWHERE = _Elsewhere()
+
+
 def install() -> None:
     """From here on `import triton` gives the stand-in."""
     _remove_real()
     sys.modules.update(MODULES)
+    sys.meta_path.insert(0, _ELSEWHERE)
 
 
 def _remove_real() -> dict[str, ModuleType]:
@@ -156,8 +175,10 @@ def installed() -> Iterator[ModuleType]:
     """`import triton` gives the stand-in inside the block."""
     before = _remove_real()
     sys.modules.update(MODULES)
+    sys.meta_path.insert(0, _ELSEWHERE)
     try:
         yield MODULES["triton"]
     finally:
+        sys.meta_path.remove(_ELSEWHERE)
         _remove_real()
         sys.modules.update(before)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import linecache
 import textwrap
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -54,3 +56,26 @@ def only(record: interpreter.Recorder) -> interpreter.Finding:
     """The one finding there is."""
     (finding,) = record.findings.values()
     return finding
+
+
+def corpus() -> ModuleType:
+    """`corpus.py`, with the stand-in as its triton."""
+    path = Path(__file__).parent / "corpus.py"
+    spec = importlib.util.spec_from_file_location("corpus_of_ours", path)
+    assert spec is not None
+    assert spec.loader is not None
+    out = importlib.util.module_from_spec(spec)
+    with interpreter.installed():
+        spec.loader.exec_module(out)
+    return out
+
+
+def recorded(kernel: Any, grid: Any, *args: Any, **constants: Any) -> interpreter.Recorder:
+    """Launch a kernel that is there already; everything that was seen."""
+    record = interpreter.Recorder()
+    interpreter.configure(recorder=record)
+    try:
+        kernel[grid](*args, **constants)
+    finally:
+        interpreter.configure()
+    return record
