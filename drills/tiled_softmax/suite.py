@@ -91,13 +91,19 @@ PROBES = (
 
 
 def around(blocks: tuple[int, ...]) -> tuple[Case, ...]:
-    """Three more lengths around the tile that was launched: one past it, one short of two, and past three."""
+    """The same faults around the tile that was launched: where it ends, and with data that changes tile by tile."""
     block = tile_block(blocks, 4 * MANY) or B
-    return (
-        case("around: B+1", "tail", 1, block + 1, "negative"),
-        case("around: 2B−1", "tail", 1, 2 * block - 1, "rising"),
-        case("around: 3B+1", "tiles", 1, 3 * block + 1, "late"),
+    near = (
+        ("B−1", "negative", 1, block - 1, "negative", {}),
+        ("B+1", "negative", 1, block + 1, "negative", {}),
+        ("2B−1, rising", "rising", 1, 2 * block - 1, "rising", {}),
+        ("3B+1, first tile −∞", "infinite", 1, 3 * block + 1, "late", {}),
+        ("5B, first tile far lower", "lift", 1, 5 * block, "lift", {}),
+        ("5B, last tile far lower", "cliff", 1, 5 * block, "cliff", {}),
+        ("4B+1, padded rows", "strides", 2, 4 * block + 1, "rising", {"layout": "padded"}),
+        ("2B+1, half precision", "fp16", 1, 2 * block + 1, "normal", {"dtype": "fp16"}),
     )
+    return tuple(case(f"around: {name}", *row, **more) for name, *row, more in near)  # type: ignore[arg-type]
 
 
 def play(case: Case, rng: np.random.Generator) -> Play:
