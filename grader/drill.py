@@ -7,6 +7,7 @@ problem of every drill is collected and said at once, as ``file:line: what; what
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import tomllib
@@ -100,6 +101,7 @@ class DrillFile(Strict):
     topic: Topic
     minutes: Annotated[int, Field(ge=1, le=600)]
     framework: Framework
+    also: tuple[Framework, ...] = ()  # frameworks that a file may choose instead, by importing them
     tags: Annotated[tuple[ContentId, ...], Field(min_length=1)]
     needs: tuple[Id, ...] = ()  # drills to pass first
     cards: tuple[ContentId, ...] = ()
@@ -112,7 +114,7 @@ class DrillFile(Strict):
     out_of_scope: tuple[Line, ...] = ()
     rubric: tuple[RubricItem, ...] = ()
     hints: tuple[Line, ...] = ()  # a ladder: each says a little more than the one before
-    excused: dict[Id, Line] = {}  # universal faults that can't occur here, each with the reason
+    excused: dict[Id, Line] = {}  # universal faults and checks that make no sense here, each with the reason
 
 
 class Drill(DrillFile):
@@ -122,6 +124,23 @@ class Drill(DrillFile):
     folder: Path
     statement: str
     starter: str
+
+    def written_for(self, source: str) -> Drill:
+        """This drill in the framework that the file `source` imports, of those it allows; else in its own."""
+        imported = _imports(source) if self.also else frozenset()
+        chosen = next((name for name in ("triton", "torch") if name in imported and name in self.also), None)
+        return self if chosen is None else self.model_copy(update={"framework": chosen})
+
+
+def _imports(source: str) -> frozenset[str]:
+    """The top-level names of the modules that a file imports anywhere; none for text that is not Python."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return frozenset(name.split(".")[0] for name in names)
 
 
 def load_drills(folder: Path) -> dict[str, Drill]:
@@ -188,7 +207,7 @@ def _disagreements(label: str, text: str, parsed: DrillFile) -> list[Problem]:
     """What the schema can't say: fields that contradict each other."""
     found = []
     counted = parsed.rules.written_by_kernel or parsed.rules.loads_per_element or parsed.rules.stores_per_element
-    if counted and parsed.framework != "triton":
+    if counted and "triton" not in (parsed.framework, *parsed.also):
         line = line_of(text, ("rules",))
         found.append(
             Problem(label, line, "these rules need a Triton kernel", 'set framework = "triton" or drop the rules')

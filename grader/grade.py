@@ -89,7 +89,7 @@ class Grading:
         seed: bytes,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.drill = drill
+        self.drill = drill.written_for(source)
         self.source = source
         self.lane = lane
         self.pool = pool

@@ -9,18 +9,20 @@ Reading order: `judge_case` → `_exchange` (one call) → `_examine` (one reply
 from __future__ import annotations
 
 import hashlib
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from grader import messages, wire
 from grader.abilities import counts_traffic
 from grader.compare import Comparison, Feature, Tiling, compare
+from grader.compare_exact import compare_exactly
 from grader.drill import Drill
-from grader.kit import Ask, Case, Output, Placed, Reply, Values, decode, generator
+from grader.kit import DTYPES, Ask, Case, Exact, Output, Placed, Reply, Values, decode, generator
 from grader.pool import Failure
 from grader.rules import block_for, blocks_of, broken_rule, traffic
 from grader.suite import Answers, BrokenDrill
@@ -74,7 +76,7 @@ class _Call:
     features: tuple[Feature, ...] = ()
     comparison: Comparison | None = None
     error: float = 0.0
-    outputs: list[Values] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
     blocks: tuple[int, ...] = ()
     traffic: tuple[Traffic, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -120,18 +122,23 @@ def _play(bench: Bench, case: Case, runner: Caller, seconds: float, calls: list[
 def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: int) -> _Call:
     """One call: send the inputs, time it, examine what came back."""
     expected = bench.answers.expected(ask)
+    written = {output.argument for output in ask.outputs if output.argument is not None}
     order = Call(
         id=number,
         entry=ask.entry,
         args=[_sent(argument) if isinstance(argument, Placed) else argument for argument in ask.args],
-        return_args=sorted({output.argument for output in ask.outputs if output.argument is not None}),
+        return_args=sorted(written | set(ask.reuse)),
     )
     started = time.perf_counter()
     reply = runner.call(order, seconds)
     call = _Call(run=time.perf_counter() - started)
     call.findings = tuple(_finding(found) for found in reply.findings)
     if isinstance(reply, Failure):
-        _failed(call, bench.drill, reply, seconds)
+        if reply.kind != "raised" or not ask.raises:
+            _failed(call, bench.drill, reply, seconds)
+        elif complaint := _not_as_asked(bench.drill, ask, reply):
+            call.end(complaint[0], complaint[1])
+            call.line = reply.line
     elif reply.id != number:
         return _problem(f"the runner answered call {reply.id} instead of {number}")
     else:
@@ -195,51 +202,102 @@ def _failed(call: _Call, drill: Drill, failure: Failure, seconds: float) -> None
         call.problem = f"{failure.kind}: {messages.plain(failure.message, 500)}"
 
 
-def _examine(call: _Call, bench: Bench, ask: Ask, reply: Returned, expected: tuple[Values, ...]) -> None:
+def _not_as_asked(drill: Drill, ask: Ask, failure: Failure) -> tuple[Outcome, Feature] | None:
+    """The call had to raise and did: is it the exception that the contract names, and is everything untouched?"""
+    if ask.raises not in failure.error:
+        words = messages.wrong_exception(ask.raises, failure.message)
+        return Outcome.WRONG_ANSWER, Feature("exception", words)
+    complaint = _changed(drill, ask, failure.args_digest, {})
+    return (Outcome.WRONG_ANSWER, complaint) if complaint else None
+
+
+def _examine(call: _Call, bench: Bench, ask: Ask, reply: Returned, expected: tuple[Any, ...]) -> None:
     """Types and shapes, then values, then what was changed, then the rules: the first that is wrong ends it."""
     counted = counts_traffic(bench.lane)
     call.blocks = blocks_of(reply.launches)
     call.traffic = traffic(bench.drill, ask, reply) if counted else ()
-    arrays, complaint = _outputs(ask, reply)
+    if ask.raises:
+        return call.end(Outcome.WRONG_ANSWER, Feature("exception", messages.no_exception(ask.raises)))
+    results, complaint = _outputs(bench.drill, ask, reply)
     if complaint:
         return call.end(Outcome.WRONG_ANSWER, complaint)
-    call.outputs = arrays
-    inputs = tuple(argument.values for argument in ask.args if isinstance(argument, Placed))
-    for output, actual, wanted in zip(ask.outputs, arrays, expected, strict=True):
-        tiling = _tiling(output, call.blocks)
-        found = compare(output.name, actual, wanted, output.tolerance(wanted, inputs), tiling, inputs)
+    call.outputs = results
+    for found, words in _compared(call, ask, results, expected):
         if not found.accepted:
             call.comparison = found
-            wrong = found.mismatch.wrong if found.mismatch else 0
-            words = messages.wrong_values(output.name, wrong, actual.size)
             return call.end(Outcome.WRONG_ANSWER, Feature("values", words), *found.features)
         call.error = max(call.error, found.error or 0.0)
-    if complaint := _changed(bench.drill, ask, reply):
+    if complaint := _changed(bench.drill, ask, reply.args_digest, reply.args):
+        return call.end(Outcome.RULE_BROKEN, complaint)
+    if complaint := _too_much_memory(ask, reply):
         return call.end(Outcome.RULE_BROKEN, complaint)
     if complaint := broken_rule(bench.drill, ask, reply, counted=counted):
         return call.end(Outcome.RULE_BROKEN, complaint)
     return None
 
 
-def _outputs(ask: Ask, reply: Returned) -> tuple[list[Values], Feature | None]:
-    """Each promised output as float64, or the first complaint about what came instead."""
+def _compared(
+    call: _Call, ask: Ask, results: Sequence[Any], expected: tuple[Any, ...]
+) -> Iterator[tuple[Comparison, str]]:
+    """Each output with how it compares, and the words for the learner should it be wrong."""
+    inputs = tuple(argument.values for argument in ask.args if isinstance(argument, Placed))
+    for output, actual, wanted in zip(ask.outputs, results, expected, strict=True):
+        if isinstance(output, Exact):
+            yield compare_exactly(output.name, actual, wanted), messages.wrong_value(output.name)
+            continue
+        allowed = output.tolerance(wanted, inputs)
+        found = compare(output.name, actual, wanted, allowed, _tiling(output, call.blocks), inputs)
+        wrong = found.mismatch.wrong if found.mismatch else 0
+        if allowed.pooled:
+            words = messages.wrong_on_the_whole(output.name, found.error)
+        elif output.shape == ():
+            words = messages.wrong_value(output.name)
+        else:
+            words = messages.wrong_values(output.name, wrong, actual.size)
+        yield found, words
+
+
+def _outputs(drill: Drill, ask: Ask, reply: Returned) -> tuple[list[Any], Feature | None]:
+    """Each promised output, arrays as float64, or the first complaint about what came instead."""
     results = [output for output in ask.outputs if output.argument is None]
     values = reply.value if len(results) > 1 else [reply.value]
     if len(results) > 1 and not (isinstance(values, list) and len(values) == len(results)):
         got = len(values) if isinstance(values, list) else 1
         return [], Feature("count", messages.wrong_count(ask.entry, got, len(results)))
     returned = iter(values if results else [])
-    arrays = []
+    taken: list[Any] = []
     for output in ask.outputs:
-        value = next(returned) if output.argument is None else reply.args.get(output.argument)
-        if not isinstance(value, Array):
-            return [], Feature("not_tensor", messages.not_an_array(ask.entry, _type_name(value)))
-        if value.dtype != output.dtype:
-            return [], Feature("dtype", messages.wrong_dtype(output.name, value.dtype, output.dtype))
-        if value.shape != output.shape:
-            return [], Feature("shape", messages.wrong_shape(output.name, value.shape, output.shape))
-        arrays.append(decode(to_numpy(value), value.dtype))
-    return arrays, None
+        value: Any = next(returned) if output.argument is None else reply.args.get(output.argument)
+        if isinstance(output, Exact):
+            taken.append(value)
+        elif output.shape == () and (number := _number(value)) is not None:
+            taken.append(number)
+        else:
+            if complaint := _not_the_array(drill, ask, output, value):
+                return [], complaint
+            taken.append(decode(to_numpy(value), value.dtype))
+    return taken, None
+
+
+def _number(value: object) -> Values | None:
+    """A number where one is promised: plain, or an array of one element of a floating type. A bool is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return np.array(float(value))
+    if isinstance(value, Array) and DTYPES[value.dtype].is_float and math.prod(value.shape) == 1:
+        return decode(to_numpy(value), value.dtype).reshape(())
+    return None
+
+
+def _not_the_array(drill: Drill, ask: Ask, output: Output, value: object) -> Feature | None:
+    """The complaint about a value that is not an array as promised."""
+    if not isinstance(value, Array):
+        promised = "number" if output.shape == () else "array" if drill.framework == "numpy" else "tensor"
+        return Feature("not_tensor", messages.not_an_array(ask.entry, _type_name(value), promised))
+    if value.dtype != output.dtype and not (output.wider and value.dtype == "fp64"):
+        return Feature("dtype", messages.wrong_dtype(output.name, value.dtype, output.dtype))
+    if value.shape != output.shape:
+        return Feature("shape", messages.wrong_shape(output.name, value.shape, output.shape))
+    return None
 
 
 def _type_name(value: object) -> str:
@@ -256,21 +314,35 @@ def _tiling(output: Output, blocks: tuple[int, ...]) -> Tiling | None:
     return None if block is None else Tiling(output.tiled_axis, block)
 
 
-def _changed(drill: Drill, ask: Ask, reply: Returned) -> Feature | None:
-    """The complaint about the first array argument whose storage, guard bands included, is not as it was sent."""
-    if not drill.rules.inputs_unchanged:
+def _changed(drill: Drill, ask: Ask, digests: Sequence[str], back: Mapping[int, Array]) -> Feature | None:
+    """The complaint about the first array argument whose storage, guard bands included, is not as it was sent.
+
+    `back` are the arguments that the call may write to, as they are now.
+    """
+    if not (drill.rules.inputs_unchanged or ask.raises):
         return None
-    written = {output.argument for output in ask.outputs}
+    written = set() if ask.raises else {output.argument for output in ask.outputs} | set(ask.reuse)
     arrays = [(i, argument) for i, argument in enumerate(ask.args) if isinstance(argument, Placed)]
-    if len(reply.args_digest) != len(arrays):
-        raise Malformed(f"{len(reply.args_digest)} digests for {len(arrays)} array arguments")
-    for (position, argument), digest in zip(arrays, reply.args_digest, strict=True):
+    if len(digests) != len(arrays):
+        raise Malformed(f"{len(digests)} digests for {len(arrays)} array arguments")
+    for (position, argument), digest in zip(arrays, digests, strict=True):
         if position in written:
-            intact = _guards_intact(argument, reply.args.get(position))
+            intact = _guards_intact(argument, back.get(position))
         else:
             intact = digest == hashlib.sha256(argument.storage.tobytes()).hexdigest()
         if not intact:
-            return Feature("inputs_changed", messages.inputs_changed(position))
+            if ask.raises:
+                return Feature("inputs_changed", messages.changed_before_raising(position, ask.raises))
+            return Feature("inputs_changed", messages.inputs_changed(position, drill.framework))
+    return None
+
+
+def _too_much_memory(ask: Ask, reply: Returned) -> Feature | None:
+    """The complaint about a call during which memory grew too far. No figure at all counts as too much."""
+    if ask.peak_bytes is None:
+        return None
+    if not 0 < reply.peak_bytes <= ask.peak_bytes:
+        return Feature("memory", messages.too_much_memory(reply.peak_bytes, ask.peak_bytes))
     return None
 
 

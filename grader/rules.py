@@ -14,7 +14,7 @@ import numpy as np
 from grader import messages
 from grader.compare import Feature
 from grader.drill import Drill
-from grader.kit import Argument, Ask, Placed
+from grader.kit import Argument, Ask, Exact, Output, Placed
 from grader.verdict import Traffic
 from grader.wire import Launch, Moved, Returned
 
@@ -25,7 +25,9 @@ def broken_rule(drill: Drill, ask: Ask, returned: Returned, *, counted: bool) ->
     `counted` says whether the lane counts traffic; without it only launches can be seen.
     """
     rules = drill.rules
-    if drill.framework == "triton" and rules.written_by_kernel and returned.launch_count < 1:
+    if drill.framework != "triton":
+        return None  # these rules are about kernels, and this file has none
+    if rules.written_by_kernel and returned.launch_count < 1:
         return Feature("no_kernel", messages.no_kernel_ran(ask.entry))
     if not counted:
         return None
@@ -84,11 +86,12 @@ def traffic(drill: Drill, ask: Ask, returned: Returned) -> tuple[Traffic, ...]:
         for i, argument in enumerate(ask.args)
         if isinstance(argument, Placed)
     }
-    sizes = {output.name: int(np.prod(output.shape)) for output in ask.outputs}
+    outputs = [output for output in ask.outputs if isinstance(output, Output)]
+    sizes = {output.name: int(np.prod(output.shape)) for output in outputs}
     widths = {argument.dtype: argument.storage.itemsize for argument in ask.args if isinstance(argument, Placed)}
     least_stored = {
         key: sizes[name] * widths.get(output.dtype, 0)
-        for (key, name), output in zip(_returned_keys(ask), ask.outputs, strict=True)
+        for (key, name), output in zip(_returned_keys(ask), outputs, strict=True)
     }
     return tuple(
         Traffic(
@@ -109,6 +112,8 @@ def _returned_keys(ask: Ask) -> list[tuple[str, str]]:
     keys = []
     results = 0
     for output in ask.outputs:
+        if isinstance(output, Exact):
+            continue
         if output.argument is None:
             keys.append((f"ret{results}", output.name))
             results += 1

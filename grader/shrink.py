@@ -72,7 +72,7 @@ class Prober:
 
 def _probe_name(case: Case) -> str:
     dims = ",".join(f"{axis}={length}" for axis, length in sorted(case.dims.items()))
-    return f"probe {case.data} {case.dtype} {case.layout} {dims}"
+    return f"probe {case.about or case.data} {case.dtype} {case.layout} {dims}"
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ def as_probe(suite: Suite, tried: Try, block: int) -> Probe:
     length = tried.case.dims[axis.name] if axis else None
     cut = block_for(tried.judged.blocks, length) or block if length is not None else None
     return Probe(
-        shape=f"{suite.shape_words(tried.case)}, {suite.data_words(tried.case)}",
+        shape=", ".join(filter(None, (suite.shape_words(tried.case), suite.data_words(tried.case)))),
         ok=tried.ok,
         error=tried.judged.result.error,
         tiles=None if length is None or cut is None else -(-length // cut),

@@ -9,11 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from grader.compare_exact import compare_exactly
 from grader.drill import Drill, Problem
-from grader.kit import Ask, Case, Placed, Reply, Suite, Values, big_enough, error_in_units, generator
+from grader.kit import (
+    DTYPES,
+    Ask,
+    Case,
+    Exact,
+    Output,
+    Placed,
+    Reply,
+    Suite,
+    big_enough,
+    error_in_units,
+    generator,
+)
 from grader.suite import Answers, BrokenDrill, evaluate
 from grader.universal import ALGORITHMIC, EVERYWHERE, VALUES, Fault
 
@@ -27,7 +41,13 @@ class Step:
 
     case: Case
     ask: Ask
-    expected: tuple[Values, ...]
+    expected: tuple[Any, ...]
+
+    @property
+    def has_arrays(self) -> bool:
+        """Does an array go in, or one of several elements come out?"""
+        outputs = any(isinstance(output, Output) and output.shape != () for output in self.ask.outputs)
+        return outputs or any(isinstance(argument, Placed) for argument in self.ask.args)
 
 
 def unsound(drill: Drill, answers: Answers) -> list[Problem]:
@@ -85,19 +105,31 @@ def _numbers(suite: Suite, step: Step) -> Iterator[tuple[str, str]]:
     inputs = tuple(argument.values for argument in step.ask.args if isinstance(argument, Placed))
     other = evaluate(formula, step.ask)
     for output, expected, again in zip(step.ask.outputs, step.expected, other, strict=True):
+        if isinstance(output, Exact):
+            if not compare_exactly(output.name, again, expected).accepted:
+                yield f"the reference and the other formula differ in {output.name}", "find out which is wrong"
+            continue
         scale = max(1.0, *(float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in inputs)) if inputs else 1.0
         if not np.allclose(expected, again, rtol=AGREE * scale, atol=1e-300, equal_nan=False):
             yield f"the reference and the independent formula differ in {output.name}", "find out which is wrong"
+        if not expected.any():
+            continue  # zeros are what this call must return; another call must refuse them, see `_universal`
         allowed = output.tolerance(expected, inputs)
-        if not big_enough(expected, allowed):
+        if DTYPES[output.dtype].is_float and not big_enough(expected, allowed):
             yield f"{output.name} is too small against the absolute tolerance", "rescale the data"
         if (error_in_units(np.zeros_like(expected), expected, allowed) <= 1.0).all():
             yield f"zeros pass as {output.name}", "tighten the tolerance or rescale the data"
 
 
 def _universal(drill: Drill, answers: Answers, steps: list[Step]) -> Iterator[tuple[str, str]]:
-    """Every universal fault must be refused by a hidden case, or be excused with a reason."""
-    for name, fault in VALUES.items():
+    """Every universal fault must be refused by a hidden case, or be excused with a reason.
+
+    Faults of arrays are asked of drills with arrays; of plain results, that they can't be read off visible cases.
+    """
+    arrays = any(step.has_arrays for step in steps)
+    if "visible_answers" not in drill.excused and _fits(steps):
+        yield "hidden cases accept what the visible ones show", "give hidden cases inputs with other answers"
+    for name, fault in VALUES.items() if arrays else ():
         if name in drill.excused:
             continue
         refused = [
@@ -112,21 +144,42 @@ def _universal(drill: Drill, answers: Answers, steps: list[Step]) -> Iterator[tu
         elif name in EVERYWHERE and sum(refused) * 2 < len(refused):
             what = f"the fault {name} passes {len(refused) - sum(refused)} of {len(refused)} hidden cases"
             yield what, "tighten the tolerance: it is an error of every element, not of some shape"
-    for name in ALGORITHMIC:
+    for name in ALGORITHMIC if arrays else ():
         if name not in drill.excused and not (drill.folder / "mutants" / f"{name}.py").exists():
             yield f"no mutant {name}", f"write mutants/{name}.py, or excuse it in drill.toml with a reason"
 
 
-def _wrong(fault: Fault, answers: Answers, step: Step) -> tuple[Values, ...] | None:
+def _fits(steps: list[Step]) -> bool:
+    """Does a table of the visible cases pass for a solution? Only plain results could be written down like that."""
+    plain = [step for step in steps if step.ask.outputs and all(_is_plain(output) for output in step.ask.outputs)]
+    table = {(step.ask.entry, repr(step.ask.args)): step.expected for step in plain if step.case.visible}
+    first = {entry: answer for (entry, _), answer in reversed(table.items())}
+    hidden = [step for step in plain if not step.case.visible and step.ask.entry in first]
+    return bool(hidden) and all(
+        accepted(step, table.get((step.ask.entry, repr(step.ask.args)), first[step.ask.entry])) for step in hidden
+    )
+
+
+def _is_plain(output: object) -> bool:
+    return isinstance(output, Exact) or (isinstance(output, Output) and output.shape == ())
+
+
+def _wrong(fault: Fault, answers: Answers, step: Step) -> tuple[Any, ...] | None:
+    if step.ask.raises or any(isinstance(output, Exact) for output in step.ask.outputs):
+        return None
     block = step.case.block if answers.suite.tiled else None
     return fault(step.case, step.ask, answers.reference[step.ask.entry], block)
 
 
-def accepted(step: Step, results: tuple[Values, ...]) -> bool:
+def accepted(step: Step, results: tuple[Any, ...]) -> bool:
     """Would the judge accept these results for this call?"""
     inputs = tuple(argument.values for argument in step.ask.args if isinstance(argument, Placed))
     for output, expected, actual in zip(step.ask.outputs, step.expected, results, strict=True):
-        if actual.shape != expected.shape:
+        if isinstance(output, Exact):
+            if not compare_exactly(output.name, actual, expected).accepted:
+                return False
+            continue
+        if np.shape(actual) != expected.shape:
             return False
         units = error_in_units(actual, expected, output.tolerance(expected, inputs))
         if not (units <= 1.0).all():

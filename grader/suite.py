@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
@@ -9,11 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from grader.drill import Drill
-from grader.kit import Argument, Ask, Placed, Suite, Values, faults_of
+from grader.kit import Argument, Ask, Exact, Placed, Suite, faults_of
 
 Reference = dict[str, Callable[..., object]]
 
@@ -29,8 +31,11 @@ class Answers:
     suite: Suite
     reference: Reference
 
-    def expected(self, ask: Ask) -> tuple[Values, ...]:
-        """The outputs that `ask` must give, float64, in the order of ``ask.outputs``. Raises `BrokenDrill`."""
+    def expected(self, ask: Ask) -> tuple[Any, ...]:
+        """The outputs that `ask` must give, in the order of ``ask.outputs``: float64 arrays, and plain values.
+
+        Raises `BrokenDrill`.
+        """
         return evaluate(self.reference[ask.entry], ask)
 
 
@@ -75,21 +80,44 @@ def _run(folder: Path, stem: str) -> ModuleType:
     return module
 
 
-def evaluate(function: Callable[..., object], ask: Ask) -> tuple[Values, ...]:
-    """`function` applied to what a kernel would see; each result checked against the output that it stands for."""
-    result = function(*(plain_value(argument) for argument in ask.args))
+def evaluate(function: Callable[..., object], ask: Ask) -> tuple[Any, ...]:
+    """`function` applied to what a kernel would see; each result checked against the output that it stands for.
+
+    A call that must raise has no results: the reference is asked to raise the same.
+    """
+    arguments = tuple(plain_value(argument) for argument in ask.args)
+    if ask.raises:
+        return _refused(function, arguments, ask)
+    result = function(*arguments)
     parts: Sequence[object] = result if isinstance(result, tuple) else (result,)
     if len(parts) != len(ask.outputs):
         raise BrokenDrill(f"the reference of {ask.entry} gives {len(parts)} results for {len(ask.outputs)} outputs")
-    arrays = tuple(np.asarray(part, dtype=np.float64) for part in parts)
-    for array, output in zip(arrays, ask.outputs, strict=True):
+    checked: list[Any] = []
+    for part, output in zip(parts, ask.outputs, strict=True):
+        if isinstance(output, Exact):
+            checked.append(part)
+            continue
+        array = np.asarray(part, dtype=np.float64)
         if array.shape != output.shape:
             raise BrokenDrill(f"the reference of {ask.entry} gives {output.name} the shape {array.shape}")
         if np.isnan(array).any():
             raise BrokenDrill(f"the reference of {ask.entry} gives NaN in {output.name}")
-    return arrays
+        checked.append(array)
+    return tuple(checked)
+
+
+def _refused(function: Callable[..., object], arguments: tuple[object, ...], ask: Ask) -> tuple[Any, ...]:
+    if ask.outputs:
+        raise BrokenDrill(f"a call of {ask.entry} promises outputs and to raise {ask.raises}")
+    try:
+        function(*arguments)
+    except Exception as error:
+        if ask.raises in (kind.__name__ for kind in type(error).__mro__):
+            return ()
+        raise
+    raise BrokenDrill(f"the reference of {ask.entry} does not raise {ask.raises}")
 
 
 def plain_value(argument: Argument) -> object:
-    """What a reference function gets for an argument: float64 values, or the scalar itself."""
-    return argument.values if isinstance(argument, Placed) else argument
+    """What a reference function gets for an argument: float64 values, or the plain value itself, copied."""
+    return argument.values.copy() if isinstance(argument, Placed) else copy.deepcopy(argument)

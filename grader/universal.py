@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from grader.kit import Argument, Ask, Case, Placed, Values, decode, rounded
+from grader.kit import Argument, Ask, Case, Output, Placed, Values, decode, rounded
 from grader.suite import plain_value
 
 Function = Callable[..., object]
@@ -38,12 +38,13 @@ def _right(ask: Ask, function: Function) -> tuple[Values, ...]:
 
 
 def zeros(case: Case, ask: Ask, function: Function, block: int | None) -> tuple[Values, ...] | None:
-    return tuple(np.zeros(output.shape) for output in ask.outputs)
+    return tuple(np.zeros(output.shape) for output in ask.outputs if isinstance(output, Output))
 
 
 def input_copy(case: Case, ask: Ask, function: Function, block: int | None) -> tuple[Values, ...] | None:
     arrays = [argument.values for argument in ask.args if isinstance(argument, Placed)]
-    copies = [next((a for a in arrays if a.shape == output.shape), None) for output in ask.outputs]
+    outputs = [output for output in ask.outputs if isinstance(output, Output)]
+    copies = [next((a for a in arrays if a.shape == output.shape), None) for output in outputs]
     return None if any(copy is None for copy in copies) else tuple(copy for copy in copies if copy is not None)
 
 
@@ -152,7 +153,7 @@ def _halved(argument: Argument) -> object:
 def _length(ask: Ask) -> int | None:
     """The length of the tiled axis, where a call has one array in and one out of the same shape."""
     arrays = [argument for argument in ask.args if isinstance(argument, Placed)]
-    tiled = [output for output in ask.outputs if output.tiled_axis is not None]
+    tiled = [output for output in ask.outputs if isinstance(output, Output) and output.tiled_axis is not None]
     if len(arrays) != 1 or len(tiled) != 1 or len(ask.outputs) != 1 or arrays[0].shape != tiled[0].shape:
         return None
     return tiled[0].shape[tiled[0].tiled_axis or 0] if tiled[0].tiled_axis == len(tiled[0].shape) - 1 else None

@@ -4,12 +4,35 @@ Reading order: `dtypes` (exact rounding) → `data` and `shapes` (what is drawn)
 `tolerance` (how close is right) → `case` (how a suite is written).
 """
 
-from grader.kit.case import Argument, Ask, Axis, Case, Output, Plain, Play, Reply, Suite, faults_of
+from grader.kit.case import (
+    Argument,
+    Ask,
+    Axis,
+    Case,
+    Exact,
+    Json,
+    Output,
+    Plain,
+    Play,
+    Promise,
+    Reply,
+    Suite,
+    faults_of,
+)
 from grader.kit.data import DATA, Data, build, generator
 from grader.kit.dtypes import DTYPES, DType, Raw, Values, decode, encode, half_ulp, rounded
+from grader.kit.e4m3 import e4m3
 from grader.kit.place import GUARD, LAYOUTS, Placed, place, window
 from grader.kit.shapes import lengths, tile_block
-from grader.kit.tolerance import SIZE_RULE, BadTolerance, Tolerance, big_enough, error_in_units, tolerance
+from grader.kit.tolerance import (
+    SIZE_RULE,
+    BadTolerance,
+    Tolerance,
+    big_enough,
+    error_in_units,
+    pooled,
+    tolerance,
+)
 
 __all__ = [
     "DATA",
@@ -24,10 +47,13 @@ __all__ = [
     "Case",
     "DType",
     "Data",
+    "Exact",
+    "Json",
     "Output",
     "Placed",
     "Plain",
     "Play",
+    "Promise",
     "Raw",
     "Reply",
     "Suite",
@@ -36,6 +62,7 @@ __all__ = [
     "big_enough",
     "build",
     "decode",
+    "e4m3",
     "encode",
     "error_in_units",
     "faults_of",
@@ -43,6 +70,7 @@ __all__ = [
     "half_ulp",
     "lengths",
     "place",
+    "pooled",
     "rounded",
     "tile_block",
     "tolerance",

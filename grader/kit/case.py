@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from grader.kit.place import LAYOUTS, Placed
 from grader.kit.tolerance import Tolerance
 
 Plain = int | float | bool | str | None
-Argument = Placed | Plain
+Json = Plain | Sequence["Json"] | Mapping[str, "Json"]
+Argument = Placed | Json
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class Axis:
 class Case:
     """One case: a shape, a kind of data, a type and a layout. `family` groups cases that fail for the same
     reason.
+
+    `about` says in words what a case without shape and data is: the name of a model, a question. It replaces the
+    words for shape and data, and `play` may look its input up by it.
     """
 
     name: str
@@ -49,6 +54,7 @@ class Case:
     layout: str = "contiguous"
     visible: bool = False
     block: int = 64  # the tile length that data axes are drawn for
+    about: str = ""
 
     def resized(self, axis: str, length: int) -> Case:
         """The same case with one axis changed."""
@@ -57,7 +63,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Output:
-    """One array that a call must return, or leave in an argument. `tolerance` gets (expected, argument values)."""
+    """One array that a call must return, or leave in an argument. `tolerance` gets (expected, argument values).
+
+    The shape ``()`` is a number: a Python float or int, or an array of one element, of any floating type.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -65,22 +74,45 @@ class Output:
     tolerance: Callable[[Values, Sequence[Values]], Tolerance]
     argument: int | None = None  # the position of an argument written in place; None is the returned value
     tiled_axis: int | None = None  # the axis of this array that is the suite's tiled axis, if it has it
+    wider: bool = False  # float64 is as good as `dtype`, where the contract names no type
+
+
+@dataclass(frozen=True)
+class Exact:
+    """One plain value that a call must return: int, bool, str, or lists and dicts of them.
+
+    It must equal the reference's in value and in type: an int is neither a float nor a bool.
+    """
+
+    name: str
+    argument: ClassVar[None] = None
+
+
+Promise = Output | Exact
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One call of an entry point. The reference function of the same name gives the expected outputs, in order."""
+    """One call of an entry point. The reference function of the same name gives the expected outputs, in order.
+
+    `raises` names the exception that the call must raise instead (or one derived from it); all arrays must then
+    be as they were sent. `reuse` are the positions of arrays that the call may overwrite as it likes. `peak_bytes`
+    is how far the memory in use may grow during the call.
+    """
 
     entry: str
     args: tuple[Argument, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[Promise, ...] = ()
+    raises: str = ""
+    reuse: tuple[int, ...] = ()
+    peak_bytes: int | None = None
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The outputs of an accepted call, as float64."""
+    """The outputs of an accepted call: arrays as float64, plain values as they are."""
 
-    outputs: tuple[Values, ...]
+    outputs: tuple[Any, ...]
 
 
 Play = Generator[Ask, Reply, None]
@@ -108,13 +140,17 @@ class Suite:
         return next((axis for axis in self.axes if axis.tiled), None)
 
     def shape_words(self, case: Case) -> str:
-        """The shape in words: "3 rows × 65 columns"."""
+        """The shape in words: "3 rows × 65 columns". A case that says what it is about has none."""
+        if case.about:
+            return ""
         return " × ".join(
             f"{case.dims[axis.name]} {axis.one if case.dims[axis.name] == 1 else axis.many}" for axis in self.axes
         )
 
     def data_words(self, case: Case) -> str:
-        """The data and, when it is not plain, the layout in words."""
+        """The data and, when it is not plain, the layout in words; or what the case is about."""
+        if case.about:
+            return case.about
         layout = "" if case.layout == "contiguous" else f", {LAYOUTS[case.layout]}"
         return DATA[case.data].words + layout
 

@@ -18,12 +18,19 @@ SIZE_RULE = 50.0  # the median |expected| must exceed the absolute tolerance by 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """`allowed` is the absolute error each element may have beyond its own rounding; same shape as the result."""
+    """`allowed` is the absolute error each element may have beyond its own rounding; same shape as the result.
+
+    Where `pooled`, it is not each element that counts but the root mean square of all of them: the only fair
+    measure where large errors of single elements are in the nature of the method, as in 8-bit arithmetic.
+    `least` is then an error that the method can't go below: a smaller one was computed in some other way.
+    """
 
     allowed: Values
     absolute: float
     dtype: str
     because: str
+    pooled: bool = False
+    least: float = 0.0
 
 
 class BadTolerance(ValueError):
@@ -49,12 +56,26 @@ def tolerance(
     return Tolerance(np.asarray(allowed, dtype=np.float64), absolute, dtype, because)
 
 
+def pooled(expected: Values, *, allowed: float, least: float, dtype: str, because: str) -> Tolerance:
+    """Allow a root mean square error of `allowed` over the whole result, and none below `least`.
+
+    Raises `BadTolerance` unless ``0 <= least < allowed`` and both are finite, and as `tolerance` does.
+    """
+    if not 0 <= least < allowed < float("inf"):
+        raise BadTolerance("a pooled tolerance needs 0 <= least < allowed, both finite")
+    plain = tolerance(expected, relative=0.0, absolute=allowed, dtype=dtype, because=because)
+    return Tolerance(plain.allowed, 0.0, dtype, because, pooled=True, least=least)
+
+
 def error_in_units(actual: Values, expected: Values, allowed: Tolerance) -> Values:
     """|actual − expected| beyond its own rounding, in units of the tolerance; accepted is ``<= 1``.
 
     NaN where `actual` is NaN (so that ``<= 1`` refuses it), +inf where one of the two is infinite and the other is
     not the same infinity. A NaN is never expected: a reference that gives one is a fault of the suite.
+    A pooled tolerance gives every element the same figure; +inf where the error is below its least.
     """
+    if allowed.pooled:
+        return np.full(expected.shape, _pooled_error(actual, expected, allowed))
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         distance = np.abs(actual - expected)
         beyond = np.maximum(0.0, distance - half_ulp(expected, allowed.dtype))
@@ -62,6 +83,14 @@ def error_in_units(actual: Values, expected: Values, allowed: Tolerance) -> Valu
     units = np.where(np.isinf(actual) | np.isinf(expected), np.inf, units)
     units = np.where(actual == expected, 0.0, units)
     return np.where(np.isnan(actual) | np.isnan(expected), np.nan, units)
+
+
+def _pooled_error(actual: Values, expected: Values, allowed: Tolerance) -> float:
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = float(np.sqrt(np.mean((actual - expected) ** 2)))
+    if error < allowed.least:
+        return float("inf")
+    return error / float(allowed.allowed.max())
 
 
 def big_enough(expected: Values, allowed: Tolerance) -> bool:

@@ -147,7 +147,7 @@ def test_line_of_finds_the_nth_table_of_an_array() -> None:
 
 def test_every_field_of_the_schema_has_a_drill_that_uses_it() -> None:
     drill = load_drills(REPOSITORY / "drills")["tiled_softmax"]
-    unused = {name for name in DrillFile.model_fields if not getattr(drill, name)} - {"needs", "rubric"}
+    unused = {name for name in DrillFile.model_fields if not getattr(drill, name)} - {"needs", "rubric", "also"}
     assert unused == set()
 
 
@@ -159,3 +159,14 @@ def test_loading_metadata_imports_neither_numpy_nor_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_drill_may_be_written_for_another_framework_by_importing_it() -> None:
+    drill = load_drills(REPOSITORY / "drills")["tiled_softmax"].model_copy(update={"framework": "numpy"})
+    both = drill.model_copy(update={"also": ("triton",)})
+    kernel = "import torch\nimport triton.language as tl\n"
+    assert both.written_for(kernel).framework == "triton"
+    assert both.written_for("from triton import jit").framework == "triton"
+    for source in ("import numpy", "import torch", "triton = 1", "not Python", "# import triton"):
+        assert both.written_for(source).framework == "numpy"
+    assert drill.written_for(kernel) is drill

@@ -101,13 +101,16 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
             raise ValueError("no " + "o" * 5000)
         def text(x): return "\\ud800"
         def large(x): return np.zeros(1 << 20)
+        def refuses(x, y):
+            class NoRoom(ValueError): pass
+            raise NoRoom
         def raises_badly(x):
             class Error(Exception):
                 def __str__(self): raise RuntimeError
             raise Error
     """
     names = ["same", "pair", "exact", "others", "helped", "empty", "strided", "scribble", "fails", "text", "large"]
-    names += ["raises_badly"]
+    names += ["raises_badly", "refuses"]
     with numpy_pool.take() as runner:
         assert isinstance(load(runner, source, *names), wire.Loaded)
         assert returned(call(runner, "same", X)) == X
@@ -144,6 +147,9 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
         for entry, kind in {"text": "refused", "large": "refused", "raises_badly": "raised", "same": None}.items():
             answer = call(runner, entry, X)
             assert (answer.kind if isinstance(answer, Failure) else None) == kind
+        refusal, sent = call(runner, "refuses", X, X), call(runner, "same", X)
+        assert isinstance(refusal, Failure) and refusal.error[:3] == ("NoRoom", "ValueError", "Exception")
+        assert isinstance(sent, wire.Returned) and refusal.args_digest == (sent.args_digest[0],) * 2
 
 
 def _scribbled(runner: Runner) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from grader.drill import Drill, load_drills
-from grader.kit import Ask, Case, Play, Suite, Tolerance, Values
+from grader.kit import Ask, Case, Exact, Output, Play, Suite, Tolerance, Values
 from grader.soundness import unsound
 from grader.suite import Answers, Reference, load_answers
 from tests.grader.callers import toy
@@ -46,6 +46,7 @@ def with_tolerance(loosen: Callable[[Tolerance], Tolerance]) -> Callable[[Suite]
             inner = suite.play(case, rng)
             ask = next(inner)
             (output,) = ask.outputs
+            assert isinstance(output, Output)
 
             def loose(expected: Values, inputs: Sequence[Values]) -> Tolerance:
                 return loosen(output.tolerance(expected, inputs))
@@ -136,3 +137,29 @@ def test_the_toy_drill_lacks_what_it_lacks() -> None:
     drill = toy()
     found = [str(problem) for problem in unsound(drill, load_answers(drill))]
     assert any("no mutant no_rescale" in text for text in found)
+
+
+def plain_drill(visible: int, *hidden: int) -> list[str]:
+    """What is said of a drill that returns twice the number it gets, with these numbers as cases."""
+
+    def play(case: Case, rng: np.random.Generator) -> Play:
+        yield Ask("softmax", (int(case.about),), (Exact("double"),))
+
+    cases = tuple(Case(str(i), "one", {}, about=str(n), visible=i == 0) for i, n in enumerate((visible, *hidden)))
+    suite = Suite((), cases, play, (), {"softmax": lambda n: n + n})
+    return [str(problem) for problem in unsound(toy(), Answers(suite, {"softmax": lambda n: 2 * n}))]
+
+
+def test_plain_results_need_no_faults_of_arrays_but_cases_that_differ() -> None:
+    assert plain_drill(4, 5, 6) == []
+    assert any("accept what the visible ones show" in text for text in plain_drill(4, 4, 4))
+
+
+def test_plain_results_are_compared_with_the_other_formula() -> None:
+    def play(case: Case, rng: np.random.Generator) -> Play:
+        yield Ask("softmax", (2,), (Exact("double"),))
+
+    cases = (Case("a", "one", {}, visible=True), Case("b", "one", {}))
+    suite = Suite((), cases, play, (), {"softmax": lambda n: float(2 * n)})
+    found = [str(problem) for problem in unsound(toy(), Answers(suite, {"softmax": lambda n: 2 * n}))]
+    assert sum("the other formula differ" in text for text in found) == 2
