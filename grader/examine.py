@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from grader import cgroups, layout, sandbox, seccomp
+from grader import cgroups, landlock, layout, sandbox, seccomp
 from grader.uids import SandboxUnavailable, tool, user_namespaces_for_others
 
 APPARMOR_PROFILE: Final = """\
@@ -66,7 +66,8 @@ class Check:
 
 def examine() -> list[Check]:
     """All checks, the ones that others rest on first."""
-    return [_bubblewrap(), _namespaces(), _filter(), _step_down(), _groups(), _packages(), _confined()]
+    walls = [_bubblewrap(), _namespaces(), _filter(), _step_down()]
+    return [*walls, _groups(), _second_wall(), _packages(), _confined()]
 
 
 def confinement() -> dict[str, Any]:
@@ -147,6 +148,13 @@ def _groups() -> Check:
         return Check("control groups", False, False, "none can be made here", todo)
     group.remove()
     return Check("control groups", True, False, f"version {group.version}, below {group.memory.parent}")
+
+
+def _second_wall() -> Check:
+    known = landlock.version()
+    found = f"version {known}" if known else "this kernel has none"
+    todo = "" if known else "Linux 5.13 and later have it; nothing rests on it alone."
+    return Check("landlock", known > 0, False, found, todo)
 
 
 def _packages() -> Check:

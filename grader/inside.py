@@ -27,7 +27,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from grader import blame, lanes, tensors, wire
+from grader import blame, landlock, lanes, tensors, wire
 from grader.evidence import Recorder
 
 MODULE: Final = "submission"
@@ -87,6 +87,7 @@ def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> Non
 
 def confine(limits: wire.Confine) -> None:
     """Put the limits on this process for good, counting from what it uses now."""
+    landlock.restrict(("/tmp", "/dev/shm"))  # noqa: S108 - the runner's own
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files))
     if limits.data_bytes:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
 from collections import deque
 from pathlib import Path
 from typing import Final
@@ -83,14 +82,13 @@ class Pool:
 
         Raises `SandboxUnavailable`.
         """
-        deadline = time.monotonic() + seconds
         with self._change:
             self._waiting += 1
             self._change.notify_all()
             try:
                 self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
                 if not self._warm:
-                    raise self._why_none(deadline)
+                    raise self._why_none()
                 runner = self._warm.popleft()
                 self._out.add(runner)
             finally:
@@ -102,11 +100,10 @@ class Pool:
 
     def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until a runner is warm, without taking it. Raises `SandboxUnavailable` as `take` does."""
-        deadline = time.monotonic() + seconds
         with self._change:
             self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
             if not self._warm:
-                raise self._why_none(deadline)
+                raise self._why_none()
 
     @property
     def warm(self) -> int:
@@ -128,12 +125,12 @@ class Pool:
         for runner in runners:
             runner.close()
 
-    def _why_none(self, deadline: float) -> Exception:
+    def _why_none(self) -> Exception:
         if self._trouble is not None:
             return self._trouble
         if self._closed:
             return SandboxUnavailable("The pool is closed.", "Make a new one.")
-        waited = f"No runner became ready in time ({time.monotonic() - deadline:+.0f} s past it)."
+        waited = "No runner became ready in time."
         return SandboxUnavailable(waited, "Give the machine more time or fewer workers.")
 
     def _keep_warm(self) -> None:

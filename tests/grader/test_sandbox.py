@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from grader import cgroups, examine, layout, sandbox, seccomp, uids
+from grader import cgroups, examine, landlock, layout, sandbox, seccomp, uids
 from grader.uids import SandboxUnavailable
 
 pytestmark = pytest.mark.sandbox
@@ -269,3 +269,42 @@ def test_as_root_the_sandbox_holds_where_nobody_else_may_make_namespaces(monkeyp
     facts = examine.confinement()
     assert facts["capabilities"] == 0 and facts["seccomp"] == 2 and facts["no_new_privileges"] == 1
     assert facts["interfaces"] == ["lo"] and uids.FIRST <= facts["uid"] < uids.FIRST + uids.COUNT
+
+
+def test_the_second_wall_holds_alone(tmp_path: Path) -> None:
+    """Landlock by itself, in a process that nothing else confines."""
+    if landlock.version() < 3:
+        pytest.skip("this kernel has no Landlock, or an early one")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "other").write_text("as it was")
+    code = f"""
+import ctypes, os, signal, socket, sys
+from grader import landlock
+ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # no new privileges
+assert landlock.restrict(({str(tmp_path / "mine")!r},))
+def tries(what, *args):
+    try: what(*args); return "did"
+    except OSError: return "could not"
+print(tries(open, {str(tmp_path / "mine" / "new")!r}, "w"))
+print(tries(open, {str(tmp_path / "other")!r}))
+print(tries(open, {str(tmp_path / "other")!r}, "w"), tries(os.unlink, {str(tmp_path / "other")!r}))
+print(tries(open, {str(tmp_path / "new")!r}, "w"), tries(os.mkdir, {str(tmp_path / "folder")!r}))
+print(tries(os.kill, os.getppid(), 0) if landlock.version() >= 6 else "could not")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    nothing = "could not could not"
+    assert done.stdout.splitlines() == ["did", "did", nothing, nothing, "could not"], done.stderr
+    assert (tmp_path / "other").read_text() == "as it was"
+
+
+def test_limits_of_version_2_groups_go_where_the_kernel_reads_them(tmp_path: Path) -> None:
+    for name, text in {"memory.current": "1000", "memory.events": "low 0\noom 1\noom_kill 1\n"}.items():
+        (tmp_path / name).write_text(text)
+    group = cgroups.Group(2, tmp_path, tmp_path)
+    group.limit(5000, 7)
+    assert (tmp_path / "memory.max").read_text() == "6000"
+    assert (tmp_path / "pids.max").read_text() == "7"
+    assert group.folders == (tmp_path,)
+    assert group.killed_for_memory()
+    (tmp_path / "memory.events").write_text("low 0\noom_kill 0\n")
+    assert not group.killed_for_memory()

@@ -1,6 +1,6 @@
 """Kills every process it can see, itself last.
 
-expect: died | malformed | raised
+expect: died | malformed
 """
 
 import os
@@ -8,6 +8,8 @@ import signal
 
 
 def run(x):
-    os.kill(-1, signal.SIGKILL)
-    os.kill(1, signal.SIGKILL)
-    os.kill(os.getpid(), signal.SIGKILL)
+    for target in (-1, 1, 2, os.getpid()):
+        try:
+            os.kill(target, signal.SIGKILL)
+        except OSError:
+            pass
