@@ -1,15 +1,26 @@
 """Six cases; the hidden ones go where the visible ones do not."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from grader.kit import DTYPES, Ask, Axis, Case, Output, Suite, build, place, tolerance
+from grader.kit import DTYPES, Ask, Axis, Case, Output, Play, Suite, Tolerance, Values, build, place, tolerance
 
 
-def case(name, family, rows, cols, data="normal", layout="contiguous", visible=False):
+def case(
+    name: str,
+    family: str,
+    rows: int,
+    cols: int,
+    data: str = "normal",
+    layout: str = "contiguous",
+    visible: bool = False,
+) -> Case:
     return Case(name, family, {"rows": rows, "cols": cols}, data, layout=layout, visible=visible, block=16)
 
 
-def near(expected, inputs):
+def near(expected: Values, inputs: Sequence[Values]) -> Tolerance:
     return tolerance(
         expected,
         relative=1e-5 * (1 + np.abs(inputs[0]).max()),
@@ -19,13 +30,13 @@ def near(expected, inputs):
     )
 
 
-def play(case, rng):
+def play(case: Case, rng: np.random.Generator) -> Play:
     shape = (case.dims["rows"], case.dims["cols"])
     x = place(build(case.data, rng, shape, case.block), case.dtype, case.layout)
     yield Ask("softmax", (x,), (Output("result", shape, case.dtype, near, tiled_axis=1),))
 
 
-def by_log_sum_exp(x):
+def by_log_sum_exp(x: Values) -> Any:
     return np.exp(x - np.logaddexp.reduce(x, axis=-1, keepdims=True))
 
 
