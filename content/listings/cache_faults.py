@@ -62,4 +62,4 @@ if __name__ == "__main__":
     print("portions", *[fault or "right" for fault in FAULTS], sep=",")
     for name, portions in PORTIONS.items():
         errors = [np.abs(run(data, portions, fault) - want).max() / np.abs(want).max() for fault in FAULTS]
-        print(name, *["< 1e-12" if error < 1e-12 else f"{error:.0e}" for error in errors], sep=",")
+        print(name, *["< 1e-12" if error < 1e-12 else f"{float(f'{error:.1g}'):g}" for error in errors], sep=",")

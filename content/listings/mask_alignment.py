@@ -43,4 +43,4 @@ if __name__ == "__main__":
         q, k, v = (rng.standard_normal((HEADS, n, WIDTH)) for n in (t, s, s))
         want = attend(q, k, v, lower_right(t, s))
         errors = [np.abs(attend(q, k, v, mask(t, s)) - want).max() / np.abs(want).max() for mask in MASKS.values()]
-        print(f'"{name}"', *["exact" if error == 0 else f"{error:.0e}" for error in errors], sep=",")
+        print(f'"{name}"', *["exact" if error == 0 else f"{float(f'{error:.1g}'):g}" for error in errors], sep=",")

@@ -45,4 +45,4 @@ if __name__ == "__main__":
     print("form,error")
     for name, got in forms.items():
         error = np.abs(got - want).max() / np.abs(want).max()
-        print(name, "< 1e-12" if error < 1e-12 else f"{error:.0e}", sep=",")
+        print(name, "< 1e-12" if error < 1e-12 else f"{float(f'{error:.1g}'):g}", sep=",")

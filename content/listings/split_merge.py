@@ -69,5 +69,5 @@ if __name__ == "__main__":
         for merge in MERGES.values():
             outputs, w = merge(o, lse)
             error = np.abs((outputs * w[:, :, None]).sum(axis=0) - want).max() / want.max()
-            shown.append("NaN" if np.isnan(error) else "< 5e-06" if error < 5e-6 else f"{error:.0e}")
+            shown.append("NaN" if np.isnan(error) else "< 5e-06" if error < 5e-6 else f"{float(f'{error:.1g}'):g}")
         print(f'"{name}"', *shown, sep=",")

@@ -54,4 +54,4 @@ if __name__ == "__main__":
     for ranks in (1, 2, 4, 8):
         outputs = [split(x, gate, up, down, bias, ranks, fault) for fault in FAULTS]
         errors = [np.abs(output - want).max() / np.abs(want).max() for output in outputs]
-        print(ranks, *["< 5e-06" if error < 5e-6 else f"{error:.0e}" for error in errors], sep=",")
+        print(ranks, *["< 5e-06" if error < 5e-6 else f"{float(f'{error:.1g}'):g}" for error in errors], sep=",")
