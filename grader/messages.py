@@ -69,7 +69,7 @@ def wrong_exception(promised: str, message: str) -> str:
 
 
 def changed_before_raising(position: int, raised: str) -> str:
-    return f"Argument {position + 1} was changed before {raised} was raised. When a call fails, all stays as it was."
+    return f"Argument {position + 1} was changed, although {raised} was raised. A call that fails changes nothing."
 
 
 # A case: the values are right, but a rule is broken.
