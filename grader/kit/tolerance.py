@@ -38,16 +38,23 @@ class BadTolerance(ValueError):
 
 
 def tolerance(
-    expected: Values, *, relative: float | Values, absolute: float, dtype: str, because: str
+    expected: Values,
+    *,
+    relative: float | Values,
+    absolute: float,
+    dtype: str,
+    because: str,
+    scale: Values | None = None,
 ) -> Tolerance:
     """Allow ``absolute + relative · |expected|`` beyond the rounding of the result to `dtype`.
 
-    `relative` may be an array that broadcasts to `expected` (say, one value a row). `because` names the rounding
+    `relative` may be an array that broadcasts to `expected` (say, one value a row). `scale` stands for |expected|
+    where results are small differences of large terms: the sum of the terms' sizes. `because` names the rounding
     model in a sentence. Raises `BadTolerance` when it does not, or when the allowance is not positive and finite.
     """
     if len(because.split()) < 6:
         raise BadTolerance("because= must state the rounding model in a sentence")
-    size = np.where(np.isfinite(expected), np.abs(expected), 0.0)
+    size = np.where(np.isfinite(expected), np.abs(expected), 0.0) if scale is None else np.abs(scale)
     allowed = np.broadcast_to(absolute + np.asarray(relative) * size, expected.shape)
     if not (absolute >= 0 and np.all(np.isfinite(allowed)) and np.all(allowed >= 0)):
         raise BadTolerance("a tolerance must be finite and not negative")

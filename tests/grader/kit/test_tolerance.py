@@ -74,3 +74,12 @@ def test_the_size_rule() -> None:
     assert not big_enough(np.zeros(9), allow(np.zeros(9), absolute=1e-12))
     tiny = np.full(9, 1e-7)  # not far above the smallest number of fp16
     assert not big_enough(tiny, allow(tiny, dtype="fp16"))
+
+
+def test_a_scale_stands_for_the_size_of_what_was_added_up() -> None:
+    scale = np.array([10.0, 20.0])
+    words = "a sum of terms that cancel, each with a rounding of its own"
+    allowed = tolerance(
+        np.array([0.0, 1e-3]), relative=0.5, absolute=0.25, dtype="fp32", because=words, scale=scale
+    )
+    np.testing.assert_array_equal(allowed.allowed, [5.25, 10.25])
