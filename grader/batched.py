@@ -66,8 +66,9 @@ class _Bridge(interpreter.Recorder):
         constants: dict[str, Any],
         settings: dict[str, Any],
         arguments: dict[str, Any],
+        signature: dict[str, str],
     ) -> None:
-        super().begin(kernel, grid, constants, settings, arguments)
+        super().begin(kernel, grid, constants, settings, arguments, signature)
         for name, argument in arguments.items():
             for tensor in _tensors(argument):
                 place = _place(tensor)

@@ -41,7 +41,8 @@ def launch(kernel: Function, grid: Any, args: tuple[Any, ...], kwargs: dict[str,
     settings = {name: kwargs[name] for name in LAUNCH_OPTIONS if name in kwargs}
     constants = {name: bound[name] for name in kernel.parameters if name in kernel.constants}
     env = {name: _argument(kernel, name, value, record.storages) for name, value in bound.items()}
-    record.begin(kernel.name, size, constants, settings, bound)
+    signature = {name: written for name, value in env.items() if (written := _written(value))}
+    record.begin(kernel.name, size, constants, settings, bound, signature)
     try:
         _chunks(kernel, size, env, record)
     finally:
@@ -71,6 +72,15 @@ def _argument(kernel: Function, name: str, value: Any, storages: dict[tuple[int,
         return scalar(float(value), float32)
     dtype = number_type(value)
     return scalar(value, int64 if dtype.name == "uint32" else dtype)
+
+
+def _written(value: Any) -> str | None:
+    """The type of a run-time argument as the compiler writes it; None for constants."""
+    if not isinstance(value, Value):
+        return None
+    element = value.dtype.element_ty if value.dtype.is_ptr() else value.dtype
+    short = {"int1": "u1"}.get(element.name, element.name.replace("uint", "u").replace("int", "i"))
+    return ("*i1" if short == "u1" else f"*{short}") if value.dtype.is_ptr() else short
 
 
 def _pointer(name: str, tensor: Any, storages: dict[tuple[int, str], Storage]) -> Value:

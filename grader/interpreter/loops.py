@@ -41,13 +41,14 @@ class Carried:
         self.line = line
         self.checked = False
 
-    def check(self, env: Env) -> None:
+    def check(self, run: Run, env: Env) -> None:
         """After the first pass through the body."""
         if self.checked:
             return
         self.checked = True
         for name, value in self.before.items():
             if not same_type(value, env.get(name)):
+                run.line = self.line
                 raise Rejected(f"loop-carried variable {name!r} starts as {value!r} and becomes {env.get(name)!r}")
 
     def end(self, run: Run, env: Env) -> None:
@@ -57,8 +58,14 @@ class Carried:
                 run.call.lost[name] = f"only the loop at line {self.line} assigns it, which may run zero times"
 
 
-def _no_return(gone: Array | None) -> None:
-    if gone is not None:
+def _first_return(body: list[ast.stmt]) -> int | None:
+    """The line of the first statement of a loop that has a `return` in it."""
+    return next((part.lineno for part in body if any(isinstance(x, ast.Return) for x in ast.walk(part))), None)
+
+
+def _no_returns(run: Run, line: int | None) -> None:
+    if line is not None:
+        run.line = line
         raise Rejected("`return` inside a loop is not supported in a Triton kernel")
 
 
@@ -70,7 +77,7 @@ def compile_for(scope: Scope, node: ast.For) -> Step:
     bounds = [compile_expression(scope, arg) for arg in node.iter.args]
     named = {word.arg: compile_expression(scope, word.value) for word in node.iter.keywords}
     body, name, line = Block(scope, node.body), node.target.id, node.lineno
-    returns = any(isinstance(inner, ast.Return) for part in node.body for inner in ast.walk(part))
+    returns = _first_return(node.body)
 
     def loop(run: Run, env: Env) -> Array | None:
         kind = function(run, env)
@@ -79,8 +86,7 @@ def compile_for(scope: Scope, node: ast.For) -> Step:
         limits = _limits(run, env, bounds, named)
         if kind.static:
             return _unrolled(run, env, body, name, limits)
-        if returns:
-            raise Rejected("`return` inside a loop is not supported in a Triton kernel")
+        _no_returns(run, returns)
         if any(isinstance(limit, Value) and limit.shape for limit in limits):
             raise Rejected("the bounds of a loop must be scalars, not tiles")
         return _ranged(run, env, body, name, limits, line)
@@ -128,8 +134,8 @@ def _ranged(run: Run, env: Env, body: Block, name: str, limits: list[Any], line:
     if all(value.data.shape[0] == 1 for value in (start, stop, step)):
         for i in range(int(start.data[0]), int(stop.data[0]), int(step.data[0])):
             env[name] = scalar(i, dtype)
-            _no_return(body.run(run, env))
-            carried.check(env)
+            body.run(run, env)
+            carried.check(run, env)
         gone = None
     else:
         first, last, by = (value.data.astype(np.int64) for value in (start, stop, step))
@@ -155,8 +161,8 @@ def _divergent(
         for k in range(done, int(count)):
             i = first + k * by
             mine[name] = Value(dtype, (), (i if i.shape[0] == 1 else i[current]).astype(dtype.held))
-            _no_return(body.run(run, mine))
-            carried.check(mine)
+            body.run(run, mine)
+            carried.check(run, mine)
         done = int(count)
         finished = int(np.searchsorted(trips[current], count, side="right"))
         paths.leave(current[:finished], take_all(mine, slice(0, finished), body.names))
@@ -172,12 +178,11 @@ def compile_while(scope: Scope, node: ast.While) -> Step:
     if node.orelse:
         return refuse(node, "`while … else` is not supported in a Triton kernel")
     test, body, line = compile_expression(scope, node.test), Block(scope, node.body), node.lineno
-    returns = any(isinstance(inner, ast.Return) for part in node.body for inner in ast.walk(part))
+    returns = _first_return(node.body)
     patience = PATIENCE if spin_kind(scope, node) else None
 
     def loop(run: Run, env: Env) -> Array | None:
-        if returns:
-            raise Rejected("`return` inside a loop is not supported in a Triton kernel")
+        _no_returns(run, returns)
         carried = Carried(env, body.names, line)
         gone = _repeat(run, env, test, body, carried, patience)
         carried.end(run, env)
@@ -206,8 +211,8 @@ def _repeat(run: Run, env: Env, test: Code, body: Block, carried: Carried, patie
             paths.enter(current)
         if patience is not None and waited > patience:
             _give_up(run, env, mine, current, paths, body)
-        _no_return(body.run(run, mine))
-        carried.check(mine)
+        body.run(run, mine)
+        carried.check(run, mine)
     if not paths.parts:
         return None
     paths.leave(current, {name: mine[name] for name in body.names if name in mine})

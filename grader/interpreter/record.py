@@ -58,13 +58,17 @@ class Traffic:
 
 @dataclass
 class Launch:
-    """One launch. `constants` are the tl.constexpr arguments, `settings` num_warps and the like."""
+    """One launch. `constants` are the tl.constexpr arguments, `settings` num_warps and the like.
+
+    `signature` gives the other arguments' types as the compiler writes them: "*fp32", "i32", "fp32", "u1".
+    """
 
     kernel: str
     grid: tuple[int, int, int]
     constants: dict[str, Any]
     settings: dict[str, Any]
     arguments: dict[str, Any]
+    signature: dict[str, str]
     traffic: dict[tuple[int, str], Traffic] = field(default_factory=dict)
 
     def bytes(self, name: str) -> tuple[int, int, int]:
@@ -100,8 +104,9 @@ class Recorder:
         constants: dict[str, Any],
         settings: dict[str, Any],
         arguments: dict[str, Any],
+        signature: dict[str, str],
     ) -> None:
-        self.launches.append(Launch(kernel, grid, constants, settings, arguments))
+        self.launches.append(Launch(kernel, grid, constants, settings, arguments, signature))
         self._pending.clear()
         self._logged = 0
 

@@ -58,14 +58,16 @@ def cases() -> Iterator[Case]:
     yield Case("layer norm 256×1000", "layer_norm", (256,), norm, {"BLOCK": 256}, (1,), 150)
     tiles = {"M": 32, "N": 32, "K": 32, "GROUP": 4}
     for size, dtype, floor in (
-        (256, torch.float32, 100), (256, torch.float16, None), (256, torch.bfloat16, None), (250, torch.float32, None),
+        (256, torch.float32, 100), (256, torch.float16, None), (256, torch.bfloat16, None),
+        (250, torch.float32, None),
     ):  # fmt: skip
         a, b = normal(size, size).to(dtype), normal(size, size).to(dtype)
         given = [a, b, zeros(size, size, dtype=dtype), size, size, size, size, 1, size, 1, size, 1]
         name = f"matmul {size}³ {str(dtype)[6:]}"
         yield Case(name, "matmul", (64,), given, tiles, (2,), floor, bits=dtype is not torch.bfloat16)
     for length, heads, causal, floor, most in (
-        (512, 4, False, None, None), (512, 4, True, None, None), (2048, 2, False, 90, None), (2048, 2, True, 50, None),
+        (512, 4, False, None, None), (512, 4, True, None, None),
+        (2048, 2, False, 90, None), (2048, 2, True, 50, None),
         (8000, 1, False, None, 1.0), (8000, 1, True, None, 1.0),
     ):  # fmt: skip
         q, k, v = (normal(heads, length, 64) for _ in range(3))
@@ -104,7 +106,8 @@ def cases() -> Iterator[Case]:
 
 def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, CORPUS)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that the interpreter is measured and compared on: one of each kind that the drills and tutorials have."""
 
 import triton
@@ -75,7 +76,7 @@ def matmul(
     left = a + at_m[:, None] * a_row + at_k[None, :] * a_col
     right = b + at_k[:, None] * b_row + at_n[None, :] * b_col
     acc = tl.zeros((M, N), dtype=tl.float32)
-    for step in range(0, tl.cdiv(k, K)):
+    for step in range(tl.cdiv(k, K)):
         x = tl.load(left, mask=at_k[None, :] < k - step * K, other=0.0)
         y = tl.load(right, mask=at_k[:, None] < k - step * K, other=0.0)
         acc = tl.dot(x, y, acc)
@@ -188,10 +189,10 @@ def collatz(x, out):
     v = tl.load(x + pid)
     steps = 0
     while v != 1:
-        if v % 2 == 0:
-            v = v // 2
-        else:
+        if v % 2 == 1:  # noqa: SIM108  (branches are the point)
             v = 3 * v + 1
+        else:
+            v = v // 2
         steps += 1
     tl.store(out + pid, steps)
 

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 KERNELS_A_SEED = 4
-GRID = (4, 2)
+GRID = (3, 2)
 WIDTH = 16
 CHUNKS = (1, 3, 64, None)
 

@@ -1,11 +1,12 @@
+# ruff: noqa: E501  (a table: one line is one row)
 """Every operation × element type × shape: kernels made from a table, run by Triton's interpreter and by ours.
 
     TRITON_INTERPRET=1 python -m tests.grader.interpreter.operations [STEP]    every STEP-th, all without it
 
-Needs triton, in a process of its own. Prints one line a difference, then totals. bf16 and fp8 are not here: Triton's
-interpreter computes them wrongly; `test_narrow_types.py` compares those with torch. Left out for the same reason:
-`~` of unsigned integers, on which it raises OverflowError, and `tl.umulhi` of negative int32, which it extends to 64
-bits with their sign.
+Needs triton, in a process of its own. Prints one line a difference, then totals. bf16 and fp8 are not here:
+Triton's interpreter computes them wrongly; `test_narrow_types.py` compares those with torch. Left out for the same
+reason: `~` of unsigned integers, on which it raises OverflowError, and `tl.umulhi` of negative int32, which it
+extends to 64 bits with their sign.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _NUMBERS = itertools.count()
 
 
 def module(source: str) -> ModuleType:
-    """A module made of `source`, with `triton` and `tl` imported from the stand-in. Line 1 is the first of `source`."""
+    """A module made of `source`, with `triton` and `tl` of the stand-in. Its first line is line 1."""
     name = f"kernel_file_{next(_NUMBERS)}.py"
     text = textwrap.dedent(source).lstrip("\n")
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

@@ -10,6 +10,7 @@ import torch
 
 from grader import interpreter
 from grader.interpreter.memory import watch
+from tests.grader.interpreter.refusals import ACCEPTED, REFUSED, SIGNATURE
 from tests.grader.interpreter.running import kinds, launch, module, only
 
 COPY = """
@@ -338,97 +339,20 @@ def test_in_place_on_own_elements_is_no_race(chunk: int | None) -> None:
 # What the compiler refuses
 
 
-def rejected(body: str, match: str, line: int, *args: object, **constants: object) -> None:
-    given = args or (torch.zeros(64), 8)
-    with pytest.raises(interpreter.Rejected, match=match) as caught:
-        launch("@triton.jit\ndef kernel(x, n, B: tl.constexpr = 8):\n" + body, (4,), *given, **constants)
+@pytest.mark.parametrize(("body", "match", "line"), REFUSED)
+def test_refused(body: str, match: str, line: int) -> None:
+    with pytest.raises(interpreter.KernelError, match=match) as caught:
+        launch(SIGNATURE + body, (4,), torch.zeros(256), 8)
+    assert caught.value.refused
     assert caught.value.line == line
     last = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert (last.lineno, last.name) == (line, "kernel")
     assert last.filename.startswith("kernel_file_")
 
 
-def test_dot_below_the_minimum_and_at_it() -> None:
-    source = """
-    @triton.jit
-    def kernel(x, B: tl.constexpr):
-        at = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]
-        tl.store(x + at, tl.dot(tl.load(x + at), tl.load(x + at)))
-    """
-    with pytest.raises(interpreter.Rejected, match="K must be at least 16 for fp32, got 8"):
-        launch(source, (1,), torch.randn(8, 8), B=8)
-    assert kinds(launch(source, (1,), torch.randn(16, 16), B=16)) == []
-
-
-def test_loop_carried_type() -> None:
-    rejected(
-        "    a = 0.0\n    for k in range(n):\n        a = a + tl.load(x + tl.arange(0, B))\n    tl.store(x, a)",
-        r"loop-carried variable 'a' starts as fp32 and becomes fp32\[8\]",
-        5,
-    )
-    rejected("    a = 0\n    for k in range(n):\n        a = a + 0.5\n    tl.store(x, a)", "starts as int32", 5)
-
-
-def test_defined_on_one_path() -> None:
-    rejected(
-        "    if tl.program_id(0) > 1:\n        z = 1.0\n    tl.store(x, z)",
-        "'z' is not defined here: only one path of the `if` at line 3 assigns it",
-        5,
-    )
-    rejected("    for k in range(n):\n        z = 1.0\n    tl.store(x, z)", "which may run zero times", 5)
-
-
-def test_types_on_two_paths() -> None:
-    rejected(
-        "    v = tl.load(x)\n    if tl.program_id(0) == 0:\n        v = v.to(tl.float16)\n    tl.store(x, v)",
-        "'v' (has type|is) fp",
-        4,
-    )
-    rejected(
-        "    if tl.program_id(0) == 0:\n        v = 1\n    else:\n        v = 2.5\n    tl.store(x, v)",
-        "'v' has type int32 on one path and fp32 on another",
-        3,
-    )
-
-
-@pytest.mark.parametrize(
-    ("body", "match", "line"),
-    [
-        ("    i = tl.arange(0, B)\n    if i < 0:\n        tl.store(x + i, 7.0)", "not a scalar", 4),
-        ("    for k in range(n):\n        if k > 2:\n            break", "Break is not supported", 5),
-        ("    l = []\n    for k in range(3):\n        l.append(k)", "has no attribute 'append'", 5),
-        ("    try:\n        pass\n    finally:\n        pass", "Try is not supported", 3),
-        ("    f = lambda a: a", "Lambda is not supported", 3),
-        ("    d = {}", "Dict is not supported", 3),
-        ("    i = tl.arange(0, B)\n    tl.store(x + i, tl.where(1 <= i < 3, 1.0, 0.0))", "multiple comparison", 4),
-        ("    i = tl.arange(0, 6)", "power of 2", 3),
-        ("    C = B * 2\n    i = tl.arange(0, C)", "constexpr", 4),
-        ("    i = tl.arange(0, n)", "constexpr", 3),
-        ("    v = tl.load(x + tl.arange(0, B))\n    v[0] = 1.0", "assignment to an element", 4),
-        ("    v = tl.load(x + tl.arange(0, B))[0]", "only indexed by", 3),
-        ("    v = tl.exp(tl.load(x).to(tl.float16))", "tl.exp takes fp32 or fp64, got fp16", 3),
-        ("    for k in range(n):\n        if k > 2:\n            return", "`return` inside a loop", 3),
-        ("    a = b = 1", "is not supported", 3),
-        ("    v = tl.load(x, other=0.0)", "without `mask`", 3),
-        ("    v = tl.load(x + 0.5)", "cannot add fp32", 3),
-        ("    v = tl.load(n)", "not a pointer", 3),
-        ("    v = 5 ** n", r"\*\* is not supported", 3),
-        ("    v = n and n", "need booleans", 3),
-        ("    v = not n", "need booleans", 3),
-        ("    tl.store(x, undefined_name)", "'undefined_name' is not defined", 3),
-        ("    tl.store(x, tl.no_such_thing(n))", "no_such_thing is not supported", 3),
-        ("    tl.load(x, nonsense=3)", "unexpected keyword argument 'nonsense'", 3),
-        ("    tl.store(x, sorted((1, 2)))", r"Python's sorted\(\)", 3),
-    ],
-)  # fmt: skip
-def test_refused(body: str, match: str, line: int) -> None:
-    if match.endswith("supported") or "sorted" in match:
-        with pytest.raises(interpreter.KernelError, match=match) as caught:
-            launch("@triton.jit\ndef kernel(x, n, B: tl.constexpr = 8):\n" + body, (4,), torch.zeros(64), 8)
-        assert caught.value.line == line
-        assert caught.value.refused
-        return
-    rejected(body, match, line)
+@pytest.mark.parametrize("body", ACCEPTED)
+def test_accepted(body: str) -> None:
+    launch(SIGNATURE + body, (4,), torch.zeros(256), 8)
 
 
 def test_global_variables_must_be_constexpr() -> None:

@@ -233,8 +233,8 @@ def test_numpy_arrays_are_used_in_place() -> None:
     x, y = np.arange(32, dtype=np.float32).reshape(8, 4), np.zeros(8, np.float32)
     launch(source, (1,), x[:, 1], y, 4, B=8)
     assert y.tolist() == [4 * i + 2 for i in range(8)]
+    y.flags.writeable = False
     with pytest.raises(interpreter.Fault, match="read-only"):
-        y.flags.writeable = False
         launch(source, (1,), x, y, 1, B=8)
 
 

@@ -1,0 +1,83 @@
+"""Kernels that the compiler refuses, and near misses that it takes. Parameters: x (fp32 tensor), n (int), B = 8."""
+
+# body, words of our refusal, its line in `SIGNATURE + body`
+SIGNATURE = "@triton.jit\ndef kernel(x, n, B: tl.constexpr = 8):\n"
+REFUSED: tuple[tuple[str, str, int], ...] = (
+    ("    i = tl.arange(0, B)\n    if i < 0:\n        tl.store(x + i, 7.0)", "not a scalar", 4),
+    ("    for k in range(n):\n        if k > 2:\n            break", "Break is not supported", 5),
+    ("    l = []\n    for k in range(3):\n        l.append(k)", "has no attribute 'append'", 5),
+    ("    try:\n        pass\n    finally:\n        pass", "Try is not supported", 3),
+    ("    f = lambda a: a", "Lambda is not supported", 3),
+    ("    d = {}", "Dict is not supported", 3),
+    ("    i = tl.arange(0, B)\n    tl.store(x + i, tl.where(1 <= i < 3, 1.0, 0.0))", "multiple comparison", 4),
+    ("    i = tl.arange(0, 6)", "power of 2", 3),
+    ("    C = B * 2\n    i = tl.arange(0, C)", "constexpr", 4),
+    ("    i = tl.arange(0, n)", "constexpr", 3),
+    ("    v = tl.load(x + tl.arange(0, B))\n    v[0] = 1.0", "assignment to an element", 4),
+    ("    v = tl.load(x + tl.arange(0, B))[0]", "only indexed by", 3),
+    ("    v = tl.exp(tl.load(x).to(tl.float16))", "tl.exp takes fp32 or fp64, got fp16", 3),
+    ("    for k in range(n):\n        if k > 2:\n            return", "`return` inside a loop", 4),
+    ("    a = b = 1", "is not supported", 3),
+    ("    v = tl.load(x, other=0.0)", "without `mask`", 3),
+    ("    v = tl.load(x + 0.5)", "cannot add fp32", 3),
+    ("    v = tl.load(n)", "not a pointer", 3),
+    ("    v = 5 ** n", r"\*\* is not supported", 3),
+    ("    v = n and n", "need booleans", 3),
+    ("    v = not n", "need booleans", 3),
+    ("    tl.store(x, undefined_name)", "'undefined_name' is not defined", 3),
+    ("    tl.store(x, tl.no_such_thing(n))", "no_such_thing is not supported", 3),
+    ("    tl.load(x, nonsense=3)", "unexpected keyword argument 'nonsense'", 3),
+    ("    tl.store(x, sorted((1, 2)))", r"Python's sorted\(\)", 3),
+    (
+        "    a = 0.0\n    for k in range(n):\n        a = a + tl.load(x + tl.arange(0, B))\n    tl.store(x, a)",
+        r"loop-carried variable 'a' starts as fp32 and becomes fp32\[8\]",
+        4,
+    ),
+    ("    a = 0\n    for k in range(n):\n        a = a + 0.5\n    tl.store(x, a)", "starts as int32", 4),
+    (
+        "    if tl.program_id(0) > 1:\n        z = 1.0\n    tl.store(x, z)",
+        "'z' is not defined here: only one path of the `if` at line 3 assigns it",
+        5,
+    ),
+    ("    for k in range(n):\n        z = 1.0\n    tl.store(x, z)", "which may run zero times", 5),
+    (
+        "    v = tl.load(x)\n    if tl.program_id(0) == 0:\n        v = v.to(tl.float16)\n    tl.store(x, v)",
+        "'v' (has type|is) fp",
+        4,
+    ),
+    (
+        "    if tl.program_id(0) == 0:\n        v = 1\n    else:\n        v = 2.5\n    tl.store(x, v)",
+        "'v' has type int32 on one path and fp32 on another",
+        3,
+    ),
+    (
+        "    i = tl.arange(0, B)[:, None] * B + tl.arange(0, B)[None, :]\n"
+        "    tl.store(x + i, tl.dot(tl.load(x + i), tl.load(x + i)))",
+        "K must be at least 16 for fp32, got 8",
+        4,
+    ),
+    ("    tl.store(x, GLOBAL)", "'GLOBAL' is not defined", 3),
+)
+
+ACCEPTED: tuple[str, ...] = (
+    "    a = tl.zeros((B,), tl.float32)\n    for k in range(n):\n        a = a + tl.load(x + tl.arange(0, B))\n"
+    "    tl.store(x + tl.arange(0, B), a)",
+    "    a = 0.0\n    for k in range(n):\n        a = a + k\n    tl.store(x, a)",
+    "    z = 0.0\n    if tl.program_id(0) > 1:\n        z = 1.0\n    tl.store(x, z)",
+    "    if tl.program_id(0) > 1:\n        z = 1.0\n    else:\n        z = 2.0\n    tl.store(x, z)",
+    "    if B > 4:\n        z = 1.0\n    tl.store(x, z)",
+    "    i = tl.arange(0, B)\n    tl.store(x + i, tl.where((1 <= i) & (i < 3), 1.0, 0.0))",
+    "    i = tl.arange(0, B)\n    tl.store(x + i, tl.where((1 <= i) and (i < 3), 1.0, 0.0))",
+    "    i = tl.arange(0, B)\n    tl.store(x + i, tl.where(not (1 <= i), 1.0, 0.0))",
+    "    v = tl.load(x + tl.arange(0, B))[None, :]\n    tl.store(x + tl.arange(0, B)[None, :], v)",
+    "    C: tl.constexpr = B * 2\n    tl.store(x + tl.arange(0, C), 1.0)",
+    "    z = n and 3\n    tl.store(x, z)",
+    "    if n > 2:\n        return\n    tl.store(x, 1.0)",
+    "    v = tl.load(x, mask=n > 1, other=0.0) if n > 1 else 2.0\n    tl.store(x, v)",
+    "    for k in tl.static_range(3):\n        if n > k + 5:\n            return\n    tl.store(x, 1.0)",
+    "    a, b = 1.0, 2\n    c = (a, b)\n    tl.store(x, c[0] + c[1])",
+    "    i = tl.arange(0, B * 2)[:, None] * B * 2 + tl.arange(0, B * 2)[None, :]\n"
+    "    tl.store(x + i, tl.dot(tl.load(x + i), tl.load(x + i)))",
+    "    tl.store(x, min(n, 3) + max(2, 5))",
+    "    k = 0\n    while k < n:\n        k += 1\n    tl.store(x, k)",
+)
