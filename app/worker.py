@@ -37,7 +37,8 @@ from grader.pool import Pool, SandboxUnavailable
 from grader.verdict import Decided, Event, Lane, Verdict
 
 TICK_SECONDS = 0.25  # how soon a cancellation is noticed and events are written
-ADOPT_SECONDS = 5.0
+ADOPT_SECONDS = 3.0
+SWEEP_SECONDS = 15.0
 SWEEP_AFTER = timedelta(seconds=10)  # a younger run may be between its row and its job's first look
 TROUBLE_SECONDS = 15.0  # between two tries to get a sandbox
 DATABASE_PATIENCE = 120.0  # how long a finished verdict waits for a database that is away
@@ -235,19 +236,23 @@ class Worker:
             if lost is not None:
                 lost.dropped.set()
         if self._is_due("adopt", ADOPT_SECONDS):
-            self._look_after_others()
+            dead = self.engine.adopt()
+            if dead:
+                log.warning("took over from dead workers", workers=dead)
+        if self._is_due("sweep", SWEEP_SECONDS):
+            self._sweep()
         if self._is_due("prune", 3600.0):
             self.engine.prune()
             forget_windows(self.database)
         return True
 
-    def _look_after_others(self) -> None:
-        dead = self.engine.adopt()
-        if dead:
-            log.warning("took over from dead workers", workers=dead)
-        found = _write(self.database, lambda s: service.sweep(s, self.queue, now() - SWEEP_AFTER))
-        if found:
-            log.warning("swept runs that nobody would finish", runs={run: end.name for run, end in found.items()})
+    def _sweep(self) -> None:
+        """Mend what fell between our rows and the engine's jobs."""
+        with self.database.read() as session:
+            lost = service.find_lost(session, self.queue, now() - SWEEP_AFTER)
+        for run, end in lost.items():
+            if _write(self.database, lambda s, run=run, end=end: service.mend(s, self.queue, run, end)):
+                log.warning("mended a run that nobody would finish", run=run, why=end.name)
 
     def _is_due(self, what: str, every: float) -> bool:
         moment = time.monotonic()

@@ -30,9 +30,21 @@ _names = itertools.count(1)
 class Server:
     """A running server; `url` names one of its databases."""
 
-    def __init__(self, port: int, user: str) -> None:
+    def __init__(self, port: int, user: str, state: dict[str, Any] | None = None) -> None:
         self.port = port
         self.user = user
+        self._state = state or {}
+
+    def kill(self) -> None:
+        """kill −9 of the server and all its processes."""
+        os.killpg(self._state["pid"], signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._state["pid"], 0)
+
+    def start_again(self) -> None:
+        """Start the killed server on its own files."""
+        (Path(self._state["folder"]) / "data" / "postmaster.pid").unlink(missing_ok=True)
+        self._state["pid"] = _serve(self._state)
 
     def url(self, name: str) -> str:
         return f"postgresql+psycopg://{self.user}@127.0.0.1:{self.port}/{name}"
@@ -80,26 +92,41 @@ def binaries() -> Path:
     return found[-1].parent
 
 
+@contextlib.contextmanager
+def own_server() -> Iterator[Server]:
+    """A server for one test alone, which it may kill and start again."""
+    state = _start()
+    try:
+        yield Server(state["port"], state["user"], state)
+    finally:
+        _stop(state)
+
+
 def _start() -> dict[str, Any]:
     bin_folder = binaries()
     folder = Path(tempfile.mkdtemp(prefix="tilewright-pg-", dir="/tmp"))
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-    who: dict[str, Any] = {}
     if os.geteuid() == 0:  # the server refuses to run as root
         account = pwd.getpwnam("postgres")
         os.chown(folder, account.pw_uid, account.pw_gid)
-        who = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-    data = folder / "data"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    _run(
-        [str(bin_folder / "initdb"), "-D", str(data), "-A", "trust", "-U", user, "-N", "--no-locale", "-E", "UTF8"],
-        who,
+    init = [str(bin_folder / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", user, "-N"]
+    done = subprocess.run(
+        [*init, "--no-locale", "-E", "UTF8"], capture_output=True, text=True, cwd="/", check=False, **_who()
     )
+    if done.returncode:
+        pytest.fail(f"initdb failed: {done.stderr[-600:]}", pytrace=False)
+    state = {"port": port, "user": user, "folder": str(folder)}
+    return {**state, "pid": _serve(state)}
+
+
+def _serve(state: dict[str, Any]) -> int:
+    folder = Path(state["folder"])
     options = {
         "listen_addresses": "127.0.0.1",
-        "port": port,
+        "port": state["port"],
         "unix_socket_directories": folder,
         "fsync": "off",
         "full_page_writes": "off",
@@ -107,16 +134,24 @@ def _start() -> dict[str, Any]:
         "shared_buffers": "32MB",
         "max_connections": 200,
     }
-    command = [str(bin_folder / "postgres"), "-D", str(data)]
+    command = [str(binaries() / "postgres"), "-D", str(folder / "data")]
     command += [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", start_new_session=True, **who)
+    with (folder / "log").open("a") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", start_new_session=True, **_who())
     for _ in range(200):
-        if server.poll() is None and _answers(port, user):
-            return {"port": port, "user": user, "pid": server.pid, "folder": str(folder)}
+        if server.poll() is None and _answers(state["port"], state["user"]):
+            return server.pid
         time.sleep(0.05)
     server.kill()
     pytest.fail(f"PostgreSQL did not start: {(folder / 'log').read_text()[-600:]}", pytrace=False)
+
+
+def _who() -> dict[str, Any]:
+    """As whom the server runs."""
+    if os.geteuid() != 0:
+        return {}
+    account = pwd.getpwnam("postgres")
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 
 
 def _stop(state: dict[str, Any]) -> None:
@@ -132,12 +167,6 @@ def _answers(port: int, user: str) -> bool:
     except psycopg.OperationalError:
         return False
     return True
-
-
-def _run(command: list[str], who: dict[str, Any]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False, **who)
-    if done.returncode:
-        pytest.fail(f"{Path(command[0]).name} failed: {done.stderr[-600:]}", pytrace=False)
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 Every function takes the session of a transaction that its caller ends. Those that change a submission lock its row
 first (`_locked`), so that on PostgreSQL, as on SQLite, {submit, result, regrade, cancel} happen one after another.
 
-Reading order: `submit` → `start` → `note` → `record` or `fault` → `cancel`, `regrade` → `sweep`.
+Reading order: `submit` → `start` → `note` → `record` or `fault` → `cancel`, `regrade` → `find_lost`, `mend`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from grader.drill import Drill
 from grader.verdict import Event, Lane, Outcome, Verdict
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,64}")
+PORTION = 500  # runs that are looked up at once
 OUR_FAULT = "Something of ours broke while grading this. No attempt was spent: send the same code again."
 
 
@@ -221,29 +222,30 @@ def regrade(session: Session, queue: Jobs, submission_id: str) -> Run:
     return _add_run(session, queue, submission, live.number + 1, Cause.REGRADE)
 
 
-def sweep(session: Session, queue: Jobs, older_than: datetime) -> dict[str, Ended]:
-    """Find runs that nobody will ever finish, and see to it that they end. Returns them, with why.
+def find_lost(session: Session, queue: Jobs, older_than: datetime) -> dict[str, Ended]:
+    """Open runs that nobody will ever finish, and why. In portions, since thousands may wait in good order."""
+    open_runs = session.scalars(select(Run.id).where(Run.ended_at.is_(None), Run.created_at < older_than)).all()
+    lost: dict[str, Ended] = {}
+    for at in range(0, len(open_runs), PORTION):
+        lost |= queue.ended(open_runs[at : at + PORTION])
+    return lost
+
+
+def mend(session: Session, queue: Jobs, run_id: str, end: Ended) -> bool:
+    """See to it that a lost run ends. False when it has ended meanwhile.
 
     A run without a job gets one. A job that ended and left no verdict is a fault of ours; if it took several
     workers with it, it is not tried again.
     """
-    open_runs = session.execute(
-        select(Run.id, Submission.lane, Run.cause)
-        .join(Submission, Submission.id == Run.submission_id)
-        .where(Run.ended_at.is_(None), Run.created_at < older_than)
-        .order_by(Run.created_at)
-        .limit(500)
-    ).all()
-    found = queue.ended([run_id for run_id, _, _ in open_runs]) if open_runs else {}
-    for run_id, lane, cause in open_runs:
-        match found.get(run_id):
-            case Ended.MISSING:
-                jobs.enqueue(session, queue, Lane(lane), run_id, _priority(cause))
-            case Ended.RETURNED:
-                fault(session, queue, run_id, "the job ended and left no verdict")
-            case Ended.POISON:
-                fault(session, queue, run_id, f"the job took {jobs.TRIES} workers with it", retry=False)
-    return found
+    if end is Ended.RETURNED:
+        return fault(session, queue, run_id, "the job ended and left no verdict")
+    if end is Ended.POISON:
+        return fault(session, queue, run_id, f"the job took {jobs.TRIES} workers with it", retry=False)
+    run, submission = _locked(session, run_id)
+    if run is None or submission is None or run.ended_at is not None:
+        return False
+    jobs.enqueue(session, queue, Lane(submission.lane), run_id, _priority(run.cause))
+    return True
 
 
 def runs_of(session: Session, submission_id: str) -> list[Run]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select, update
@@ -249,16 +249,35 @@ def test_a_regrade_gets_its_own_retries(database: Database, queue: Jobs, submit:
     assert count(database, Run) == 2 * (RETRIES + 1)
 
 
+def sweep(database: Database, queue: Jobs, older_than: datetime | None = None) -> dict[str, Ended]:
+    """One round of a worker's sweeper; returns what it mended."""
+    with database.read() as session:
+        lost = service.find_lost(session, queue, older_than or now())
+    mended = {}
+    for run, end in lost.items():
+        with database.write() as session:
+            if service.mend(session, queue, run, end):
+                mended[run] = end
+    return mended
+
+
 def test_the_sweeper_gives_a_lost_run_its_job(database: Database, queue: Jobs, submit: Submit) -> None:
     run = live_run(database, submit().id)
     queue.client.delete_workflows([run])
     assert queue.ended([run]) == {run: Ended.MISSING}
-    with database.write() as session:
-        assert service.sweep(session, queue, now() - timedelta(minutes=1)) == {}  # too young to be lost
-        assert service.sweep(session, queue, now()) == {run: Ended.MISSING}
+    assert sweep(database, queue, now() - timedelta(minutes=1)) == {}  # too young to be lost
+    assert sweep(database, queue) == {run: Ended.MISSING}
     assert queue.ended([run]) == {}
-    with database.write() as session:
-        assert service.sweep(session, queue, now()) == {}
+    assert sweep(database, queue) == {}
+
+
+def test_the_sweeper_sees_a_lost_run_behind_many_that_wait(
+    database: Database, queue: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "PORTION", 2)
+    runs = [live_run(database, submit().id) for _ in range(5)]
+    queue.client.delete_workflows([runs[-1]])
+    assert sweep(database, queue) == {runs[-1]: Ended.MISSING}
 
 
 def test_the_sweeper_ends_what_a_job_left_open(
@@ -270,20 +289,27 @@ def test_the_sweeper_ends_what_a_job_left_open(
         run = live_run(database, submission.id)
         runs.append(run)
         queue.client.cancel_workflow(run)
-        with database.write() as session:
-            assert service.sweep(session, queue, now()) == {run: Ended.RETURNED}
+        assert sweep(database, queue) == {run: Ended.RETURNED}
     assert len(set(runs)) == RETRIES + 1
     assert look(database, submission, drills).state is State.DECIDED
 
 
+def test_what_ended_meanwhile_is_not_mended(database: Database, queue: Jobs, submit: Submit) -> None:
+    work = start(database, live_run(database, submit().id))
+    assert work is not None
+    record(database, queue, work, verdict())
+    for end in Ended:
+        with database.write() as session:
+            assert not service.mend(session, queue, work.run, end)
+
+
 def test_poison_is_not_tried_again(
-    database: Database, queue: Jobs, submit: Submit, drills: dict[str, Drill], monkeypatch: pytest.MonkeyPatch
+    database: Database, queue: Jobs, submit: Submit, drills: dict[str, Drill]
 ) -> None:
     submission = submit()
     run = live_run(database, submission.id)
-    monkeypatch.setattr(queue, "ended", lambda runs: dict.fromkeys(runs, Ended.POISON))
     with database.write() as session:
-        service.sweep(session, queue, now())
+        assert service.mend(session, queue, run, Ended.POISON)
     shown = look(database, submission, drills)
     assert shown.state is State.DECIDED
     assert shown.verdict is not None
