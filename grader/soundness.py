@@ -115,7 +115,8 @@ def _numbers(suite: Suite, step: Step) -> Iterator[tuple[str, str]]:
         if not expected.any():
             continue  # zeros are what this call must return; another call must refuse them, see `_universal`
         allowed = output.tolerance(expected, inputs)
-        if DTYPES[output.dtype].is_float and not big_enough(expected, allowed):
+        has_size = DTYPES[output.dtype].is_float and (np.isfinite(expected) & (expected != 0)).any()
+        if has_size and not big_enough(expected, allowed):
             yield f"{output.name} is too small against the absolute tolerance", "rescale the data"
         if (error_in_units(np.zeros_like(expected), expected, allowed) <= 1.0).all():
             yield f"zeros pass as {output.name}", "tighten the tolerance or rescale the data"
