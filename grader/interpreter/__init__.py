@@ -1,9 +1,9 @@
 """Triton kernels on the CPU: all programs of a launch together, and strict about what a GPU leaves undefined.
 
 Reading order: `standin` (what `import triton` gives) → `jit` (a kernel from its source) → `launch` (grid to chunks)
-→ `block`, `statements`, `loops`, `expressions` (syntax tree to closures) → `divergence` (programs that part ways)
-→ `value` (what a variable holds) → `language` (the functions of `tl`, one subject a file) → `access`, `address`,
-`memory` (loads and stores) → `record`, `counting`, `races` (the evidence).
+→ `block`, `statements`, `loops`, `compiling`, `operators`, `names`, `calls` (syntax tree to closures) →
+`divergence` (programs that part ways) → `value` (what a variable holds) → `language` (the functions of `tl`, one
+subject a file) → `access`, `address`, `memory` (loads and stores) → `record`, `counting`, `races` (the evidence).
 
     from grader import interpreter
     interpreter.install()                      # from here on `import triton` is ours

@@ -1,4 +1,4 @@
-"""Elementwise operations of two operands: arithmetic, comparisons, bits, selection.
+"""Sums, products and quotients of two operands.
 
 Signed integer results that do not fit their type wrap around, as on a GPU, and are reported with the exact value.
 Bounds of integers are carried along, so the check costs nothing unless a bound leaves the type.
@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.interpreter.casting import cast, operands
 from grader.interpreter.dtypes import Array, DType, float32, int1
-from grader.interpreter.errors import Fault, Rejected, Unsupported
+from grader.interpreter.errors import Fault, Rejected
 from grader.interpreter.run import Run
 from grader.interpreter.value import (
     Interval,
@@ -22,7 +22,6 @@ from grader.interpreter.value import (
     align,
     broadcast_shape,
     covers,
-    is_number,
     scalar,
     undefined_in,
     value_of,
@@ -41,12 +40,12 @@ def elementwise(run: Run, operation: Callable[..., Array], a: Value, b: Value, d
     )
 
 
-def _aligned_parts(value: Value, rank: int) -> list[Array]:
+def aligned_parts(value: Value, rank: int) -> list[Array]:
     own = len(value.shape)
     return [align(part, own, rank) for part in value.parts]
 
 
-def _combine(ufunc: Callable[..., Array], ours: list[Array], theirs: list[Array]) -> list[Array]:
+def combine(ufunc: Callable[..., Array], ours: list[Array], theirs: list[Array]) -> list[Array]:
     """Two lists of parts as one, joining parts where that does not make either larger."""
     out = list(ours)
     for part in theirs:
@@ -112,10 +111,10 @@ def _move_pointer(run: Run, pointer: Value, offset: Any, *, negate: bool) -> Val
     step = checked_sum(run, step)
     shape = broadcast_shape(pointer.shape, step.shape)
     rank = len(shape)
-    moves = [part.astype(np.int64) for part in _aligned_parts(step, rank)]
+    moves = [part.astype(np.int64) for part in aligned_parts(step, rank)]
     if negate:
         moves = [-part for part in moves]
-    parts = _combine(np.add, _aligned_parts(pointer, rank), moves)
+    parts = combine(np.add, aligned_parts(pointer, rank), moves)
     lost = undefined_in(rank, pointer, step)
     return Value(pointer.dtype, shape, *parts, memory=pointer.memory, undefined=lost)
 
@@ -133,7 +132,7 @@ def _sum(run: Run, a: Any, b: Any, *, negate: bool) -> Value:
 
 def _integer_sum(run: Run, a: Value, b: Value, dtype: DType, shape: Shape, negate: bool) -> Value:
     rank = len(shape)
-    ours, theirs = _aligned_parts(a, rank), _aligned_parts(b, rank)
+    ours, theirs = aligned_parts(a, rank), aligned_parts(b, rank)
     (low_a, high_a), (low_b, high_b) = a.interval, b.interval
     bounds: Interval | None = (low_a - high_b, high_a - low_b) if negate else (low_a + low_b, high_a + high_b)
     if bounds is None or not (dtype.low <= bounds[0] and bounds[1] <= dtype.high):
@@ -144,7 +143,7 @@ def _integer_sum(run: Run, a: Value, b: Value, dtype: DType, shape: Shape, negat
         bounds = None  # parts of an unsigned sum wrap one by one and still give the right total
     if negate:
         theirs = [np.negative(part) for part in theirs]
-    parts = _combine(np.add, ours, theirs)
+    parts = combine(np.add, ours, theirs)
     lost = undefined_in(rank, a, b)
     if len(parts) == 1:
         return run.make(dtype, shape, parts[0], interval=bounds, undefined=lost)
@@ -173,7 +172,7 @@ def _integer_product(run: Run, a: Value, b: Value, dtype: DType, shape: Shape) -
     lazy, factor = (a, b) if a.lazy else (b, a)
     if fits and lazy.lazy and not factor.lazy and factor.data.size == factor.data.shape[0]:
         times = factor.data.reshape((-1,) + (1,) * rank)
-        parts = [part * times for part in _aligned_parts(lazy, rank)]
+        parts = [part * times for part in aligned_parts(lazy, rank)]
         return Value(dtype, shape, *parts, interval=bounds, undefined=lost)
     x, y = align(a.data, len(a.shape), rank), align(b.data, len(b.shape), rank)
     if fits:
@@ -236,130 +235,3 @@ def negate(run: Run, x: Value) -> Value:
     if x.dtype.kind == "p":
         raise Rejected("cannot negate a pointer")
     return sub(run, scalar(0, x.dtype), x)
-
-
-# Comparisons
-
-
-def comparison(operation: Callable[..., Array]) -> Callable[[Run, Any, Any], Value]:
-    def compare(run: Run, a: Any, b: Any) -> Value:
-        x, y, _, shape = operands(run, a, b)
-        return elementwise(run, operation, x, y, int1, shape)
-
-    return compare
-
-
-less = comparison(np.less)
-less_equal = comparison(np.less_equal)
-greater = comparison(np.greater)
-greater_equal = comparison(np.greater_equal)
-equal = comparison(np.equal)
-not_equal = comparison(np.not_equal)
-
-
-# Bits
-
-
-def _bitwise(operation: Callable[..., Array]) -> Callable[[Run, Any, Any], Value]:
-    def apply(run: Run, a: Any, b: Any) -> Value:
-        x, y, dtype, shape = operands(run, a, b)
-        if not dtype.is_int():
-            raise Rejected(f"a bit operation needs integers, got {dtype}")
-        return elementwise(run, operation, x, y, dtype, shape)
-
-    return apply
-
-
-bit_or = _bitwise(np.bitwise_or)
-bit_xor = _bitwise(np.bitwise_xor)
-shift_left = _bitwise(np.left_shift)
-shift_right = _bitwise(np.right_shift)
-_and = _bitwise(np.bitwise_and)
-
-
-def bit_and(run: Run, a: Any, b: Any) -> Value:
-    """Bits in common. A conjunction of masks stays in parts, so that `load` can take it apart again."""
-    x, y, dtype, shape = operands(run, a, b)
-    if dtype is not int1:
-        return _and(run, a, b)
-    rank = len(shape)
-    parts = _combine(np.bitwise_and, _aligned_parts(x, rank), _aligned_parts(y, rank))
-    lost = undefined_in(rank, x, y)
-    if len(parts) == 1:
-        return run.make(dtype, shape, parts[0], undefined=lost)
-    return Value(dtype, shape, *parts, undefined=lost)
-
-
-def invert(run: Run, x: Value) -> Value:
-    if not x.dtype.is_int():
-        raise Rejected(f"~ needs integers, got {x.dtype}")
-    return run.make(x.dtype, x.shape, np.invert(x.data), undefined=x.undefined)
-
-
-def logical_and(run: Run, a: Any, b: Any) -> Value:
-    return bit_and(run, _truth(a), _truth(b))
-
-
-def logical_or(run: Run, a: Any, b: Any) -> Value:
-    return bit_or(run, _truth(a), _truth(b))
-
-
-def logical_not(run: Run, a: Value) -> Value:
-    return invert(run, _truth(a))
-
-
-def _truth(x: Any) -> Value:
-    value = scalar(bool(x)) if is_number(x) else value_of(x)
-    if value.dtype is not int1:
-        raise Rejected(f"and, or, not need booleans, got {value.dtype}; compare first")
-    return value
-
-
-# Selection
-
-
-def where(run: Run, condition: Any, x: Any, y: Any) -> Value:
-    chosen = cast(run, condition, int1)
-    a, b, dtype, shape = operands(run, x, y)
-    shape = broadcast_shape(chosen.shape, shape)
-    if dtype.kind == "p" and a.memory is not b.memory:
-        raise Unsupported("tl.where between pointers into two tensors")
-    rank = len(shape)
-    pick = align(chosen.data, len(chosen.shape), rank)
-    undefined = None
-    if a.undefined is not None or b.undefined is not None or chosen.undefined is not None:
-        lost = [np.zeros((1,) * (rank + 1), bool) if v is None else v for v in _undefined(rank, a, b, chosen)]
-        undefined = np.where(pick, lost[0], lost[1]) | lost[2]
-        undefined = undefined if undefined.any() else None
-    if pick.all() and a.dtype is dtype:
-        parts = _aligned_parts(a, rank)
-        return Value(dtype, shape, *parts, memory=a.memory, interval=a._interval, undefined=undefined)
-    data = np.where(pick, align(a.data, len(a.shape), rank), align(b.data, len(b.shape), rank))
-    return run.make(dtype, shape, data, memory=a.memory, undefined=undefined, exact=True)
-
-
-def _undefined(rank: int, *values: Value) -> list[Array | None]:
-    return [None if v.undefined is None else align(v.undefined, len(v.shape), rank) for v in values]
-
-
-def maximum(run: Run, a: Any, b: Any, propagate_nan: Any = None) -> Value:
-    """The larger one. A NaN loses against a number, unless `propagate_nan` asks for all."""
-    return _extreme(run, a, b, np.maximum if propagate_nan else np.fmax)
-
-
-def minimum(run: Run, a: Any, b: Any, propagate_nan: Any = None) -> Value:
-    return _extreme(run, a, b, np.minimum if propagate_nan else np.fmin)
-
-
-def _extreme(run: Run, a: Any, b: Any, operation: Callable[..., Array]) -> Value:
-    x, y, dtype, shape = operands(run, a, b)
-    if dtype.kind == "p":
-        raise Rejected("minimum and maximum need numbers")
-    return elementwise(run, operation, x, y, dtype, shape)
-
-
-def clamp(run: Run, x: Any, min: Any, max: Any, propagate_nan: Any = None) -> Value:
-    lowest = maximum(run, x, min, propagate_nan)
-    if not lowest.dtype.is_floating():
-        raise Rejected(f"tl.clamp takes floating point, got {lowest.dtype}")
-    return minimum(run, lowest, max, propagate_nan)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from grader.interpreter.compiling import refuse
 from grader.interpreter.divergence import Branching, Env, take_all
 from grader.interpreter.dtypes import Array
-from grader.interpreter.expressions import refuse
 from grader.interpreter.run import Run
 from grader.interpreter.scope import Scope, mentioned, stored
 from grader.interpreter.spinning import Stalled, spin_kind

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.interpreter.arithmetic import add, bit_and, greater_equal, less, mul
+from grader.interpreter.arithmetic import add, mul
 from grader.interpreter.casting import cast
 from grader.interpreter.dtypes import DType, int32, int64
 from grader.interpreter.errors import Rejected
+from grader.interpreter.logic import bit_and, greater_equal, less
 from grader.interpreter.run import Run
 from grader.interpreter.shapes import as_shape, expand_dims, shape_of
 from grader.interpreter.value import Shape, Value, value_of

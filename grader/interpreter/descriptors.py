@@ -149,7 +149,8 @@ def _rows_at(run: Run, desc: Descriptor, x_offsets: Value, y_offset: Any) -> tup
         raise Rejected(f"descriptor gather and scatter need a block of one row, got {list(desc.block_shape)}")
     if len(x_offsets.shape) != 1 or x_offsets.shape[0] < 8:
         raise Rejected(f"descriptor gather and scatter take 8 rows at least, got {list(x_offsets.shape)}")
-    from grader.interpreter.arithmetic import add, bit_and, greater_equal, less, mul
+    from grader.interpreter.arithmetic import add, mul
+    from grader.interpreter.logic import bit_and, greater_equal, less
 
     rows = expand_dims(run, cast(run, x_offsets, int64), 1)
     width = desc.block_shape[1]

@@ -158,7 +158,8 @@ def cdiv(run: Run, x: Any, div: Any) -> Any:
 
 def swizzle2d(run: Run, i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[Value, Value]:
     """Row-major tile indices → the order that walks groups of `size_g` rows column by column."""
-    from grader.interpreter.arithmetic import floordiv, minimum, mod, sub
+    from grader.interpreter.arithmetic import floordiv, mod, sub
+    from grader.interpreter.logic import minimum
 
     number = add(run, mul(run, i, size_j), j)
     per_group = mul(run, size_g, size_j)

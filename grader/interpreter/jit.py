@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.interpreter import loops, statements  # noqa: F401  (they fill the table of statements)
+from grader.interpreter import calls, loops, names, operators, statements  # noqa: F401  (they fill the tables)
 from grader.interpreter.block import Block
 from grader.interpreter.divergence import merge
 from grader.interpreter.errors import Rejected

@@ -16,6 +16,7 @@ from grader.interpreter import (
     dtypes,
     elementary,
     linear,
+    logic,
     printing,
     random,
     reduce,
@@ -40,7 +41,8 @@ _FUNCTIONS: dict[Any, str] = {
     shapes: "program_id num_programs arange full zeros zeros_like expand_dims broadcast_to broadcast reshape view "
     "ravel permute trans join split interleave cat flip gather squeeze unsqueeze",
     casting: "cast",
-    arithmetic: "add sub mul where maximum minimum clamp",
+    arithmetic: "add sub mul",
+    logic: "where maximum minimum clamp",
     elementary: "exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos floor ceil erf abs sigmoid fdiv div_rn fma umulhi "
     "cdiv swizzle2d map_elementwise",
     reduce: "sum max min argmax argmin xor_sum reduce_or reduce associative_scan cumsum cumprod softmax histogram",

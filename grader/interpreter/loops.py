@@ -12,10 +12,10 @@ import numpy as np
 
 from grader.interpreter.block import Block, Step, compiles
 from grader.interpreter.casting import promote_integers
+from grader.interpreter.compiling import Code, compile_expression, refuse
 from grader.interpreter.divergence import Branching, Env, as_rows, take_all
 from grader.interpreter.dtypes import Array, DType
 from grader.interpreter.errors import Fault, Rejected
-from grader.interpreter.expressions import Code, compile_expression, refuse
 from grader.interpreter.run import Run
 from grader.interpreter.scope import RangeCall, Scope
 from grader.interpreter.spinning import PATIENCE, Stalled, spin_kind

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from grader.interpreter import access, arithmetic, atomics, blocks, casting, elementary, reduce, shapes, sorting
+from grader.interpreter import access, atomics, blocks, casting, elementary, logic, reduce, shapes, sorting
 from grader.interpreter.blocks import BlockPointer
 from grader.interpreter.descriptors import Descriptor
 from grader.interpreter.dtypes import DType
@@ -33,8 +33,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     },
     **{f"atomic_{name}": atomics.atomic(name) for name in ("add", "max", "min", "and", "or", "xor", "xchg")},
     "atomic_cas": atomics.atomic_cas,
-    "logical_and": arithmetic.logical_and,
-    "logical_or": arithmetic.logical_or,
+    "logical_and": logic.logical_and,
+    "logical_or": logic.logical_or,
 }
 
 

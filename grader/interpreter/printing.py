@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from grader.interpreter.arithmetic import bit_or, invert
 from grader.interpreter.casting import cast
 from grader.interpreter.dtypes import int1
 from grader.interpreter.errors import Fault, Rejected
+from grader.interpreter.logic import bit_or, invert
 from grader.interpreter.run import Run
 from grader.interpreter.value import Value, is_number, value_of
 

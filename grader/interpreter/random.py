@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from grader.interpreter.arithmetic import add, bit_and, bit_xor, less, maximum, mul, shift_right, sub, where
+from grader.interpreter.arithmetic import add, mul, sub
 from grader.interpreter.casting import cast
 from grader.interpreter.dtypes import int32, int64, uint32, uint64
 from grader.interpreter.elementary import cos, log, sin, sqrt, umulhi
 from grader.interpreter.errors import Rejected
+from grader.interpreter.logic import bit_and, bit_xor, less, maximum, shift_right, where
 from grader.interpreter.run import Run
 from grader.interpreter.shapes import full
 from grader.interpreter.value import Value, scalar, value_of

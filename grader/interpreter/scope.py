@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from grader.interpreter.arithmetic import maximum, minimum
 from grader.interpreter.dtypes import DType
 from grader.interpreter.errors import Rejected, Unsupported
+from grader.interpreter.logic import maximum, minimum
 from grader.interpreter.run import Run
 from grader.interpreter.value import Value
 

@@ -6,10 +6,11 @@ import ast
 from typing import Any
 
 from grader.interpreter.block import NOBODY, Block, Step, compiles
+from grader.interpreter.compiling import compile_expression, refuse
 from grader.interpreter.divergence import Branching, Env, as_rows, take_all
 from grader.interpreter.dtypes import Array
 from grader.interpreter.errors import Rejected
-from grader.interpreter.expressions import binary, compile_expression, refuse
+from grader.interpreter.operators import binary
 from grader.interpreter.printing import device_assert, static_assert
 from grader.interpreter.run import Run
 from grader.interpreter.scope import Scope

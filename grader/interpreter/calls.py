@@ -1,0 +1,137 @@
+"""Calls in a kernel → code, and what a call does by what is called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from grader.interpreter.blocks import BlockPointer
+from grader.interpreter.compiling import Code, compile_expression, compiles
+from grader.interpreter.descriptors import METHODS as DESCRIPTOR_METHODS
+from grader.interpreter.descriptors import Descriptor
+from grader.interpreter.divergence import Env
+from grader.interpreter.dtypes import DType
+from grader.interpreter.errors import Rejected
+from grader.interpreter.members import METHODS, member
+from grader.interpreter.names import is_outside
+from grader.interpreter.run import Run
+from grader.interpreter.scope import Builtin, Constexpr, ConstexprFunction, Missing, RangeCall, Scope
+from grader.interpreter.value import Value
+
+_WITH_METHODS = (Value, BlockPointer)
+
+
+@compiles(ast.Call)
+def _call(scope: Scope, node: ast.Call) -> Code:
+    line = node.lineno
+    arguments = _arguments(scope, node)
+    if isinstance(node.func, ast.Attribute):
+        method = _method_call(scope, node.func)
+        if method is not None:
+            return _bound(method, arguments, line)
+    function = compile_expression(scope, node.func)
+
+    def plain(run: Run, env: Env) -> Any:
+        target = function(run, env)
+        args, kwargs = arguments(run, env)
+        run.line = line
+        return invoke(run, target, args, kwargs)
+
+    return plain
+
+
+def _method_call(scope: Scope, node: ast.Attribute) -> Callable[[Run, Env], tuple[Any, tuple[Any, ...]]] | None:
+    """x.f(…) on a value of the kernel: the function f, and x as its first argument."""
+    if is_outside(scope, node):
+        return None
+    base, name = compile_expression(scope, node.value), node.attr
+
+    def find(run: Run, env: Env) -> tuple[Any, tuple[Any, ...]]:
+        owner = base(run, env)
+        table = METHODS if isinstance(owner, _WITH_METHODS) else None
+        if isinstance(owner, Descriptor):
+            table = DESCRIPTOR_METHODS
+        if table is None:
+            return member(run, owner, name), ()
+        if name not in table:
+            raise Rejected(f"{owner!r} has no method {name!r}")
+        return Builtin(name, table[name]), (owner,)
+
+    return find
+
+
+def _bound(
+    find: Callable[[Run, Env], tuple[Any, tuple[Any, ...]]],
+    arguments: Callable[[Run, Env], tuple[list[Any], dict[str, Any]]],
+    line: int,
+) -> Code:
+    def bound(run: Run, env: Env) -> Any:
+        target, first = find(run, env)
+        args, kwargs = arguments(run, env)
+        run.line = line
+        return invoke(run, target, [*first, *args], kwargs)
+
+    return bound
+
+
+def _arguments(scope: Scope, node: ast.Call) -> Callable[[Run, Env], tuple[list[Any], dict[str, Any]]]:
+    simple = [compile_expression(scope, arg) for arg in node.args if not isinstance(arg, ast.Starred)]
+    keywords = [(word.arg, compile_expression(scope, word.value)) for word in node.keywords]
+    if len(simple) == len(node.args) and all(word.arg for word in node.keywords):
+        return lambda run, env: (
+            [code(run, env) for code in simple],
+            {str(name): code(run, env) for name, code in keywords},
+        )
+    positional = [
+        (
+            isinstance(arg, ast.Starred),
+            compile_expression(scope, arg.value if isinstance(arg, ast.Starred) else arg),
+        )
+        for arg in node.args
+    ]
+
+    def spread(run: Run, env: Env) -> tuple[list[Any], dict[str, Any]]:
+        args: list[Any] = []
+        for starred, code in positional:
+            args.extend(code(run, env)) if starred else args.append(code(run, env))
+        named: dict[str, Any] = {}
+        for name, code in keywords:
+            named.update({name: code(run, env)} if name else code(run, env))
+        return args, named
+
+    return spread
+
+
+def invoke(run: Run, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call whatever a kernel may call."""
+    from grader.interpreter.jit import Function
+
+    if isinstance(target, Builtin):
+        try:
+            return target.function(run, *args, **kwargs)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is not None and trace.tb_next is None:  # the call itself, not something inside it
+                raise Rejected(f"tl.{target.name}: {error}".replace("()", "")) from None
+            raise
+    if isinstance(target, Function):
+        line = run.line
+        result = target.inline(run, args, kwargs)
+        run.line = line
+        return result
+    if isinstance(target, ConstexprFunction):
+        if any(isinstance(arg, Value) for arg in (*args, *kwargs.values())):
+            raise Rejected(f"{target.__name__} only takes constants")
+        return target(*args, **kwargs)
+    if isinstance(target, RangeCall):
+        raise Rejected(f"{target} can only be looped over")
+    if target is Constexpr:
+        if args and isinstance(args[0], Value):
+            raise Rejected("tl.constexpr of a run-time value")
+        return args[0]
+    if isinstance(target, Missing):
+        return target()
+    if isinstance(target, DType) or not callable(target):
+        raise Rejected(f"{target!r} cannot be called in a Triton kernel; to convert, use .to({target!r})")
+    return target(*args, **kwargs)
