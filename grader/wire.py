@@ -17,10 +17,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from grader import bounded
+
 HEADER: Final = 4
 MAX_ORDER: Final = 1 << 30  # bytes of one frame from the judge
 MAX_DEPTH: Final = 16  # nesting of lists and dicts in one value
-MAX_NODES: Final = 100_000  # list and dict items in one value
+MAX_NODES: Final = 100_000  # objects in one message
 MAX_AXES: Final = 8
 MAX_EXTENT: Final = 1 << 40  # elements: of a shape, a stride, an offset
 TAG: Final = "\x00kind"  # no key a learner may use, so a dict of theirs is never taken for an Array
@@ -275,6 +277,8 @@ class Frames:
 
 def decode_answer(payload: bytes) -> Answer:
     """A runner's message, checked in every part. Raises `Malformed`, and nothing else."""
+    if not bounded.within(payload, MAX_NODES):
+        raise Malformed("a message of too many parts, or not a whole one")
     try:
         answer = _ANSWERS.decode(payload)
         if isinstance(answer, Failed) and answer.kind not in FAILED_KINDS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from grader import wire
+from grader import bounded, wire
 
 DTYPES = {name: kind for name, kind in wire.NUMPY_TYPES.items() if name != "bf16"}
 
@@ -178,6 +179,54 @@ def test_nesting_is_bounded() -> None:
     bottomless = b"\x91" * 100_000  # a list in a list in a list, past any parser's stack
     with pytest.raises(wire.Malformed):
         wire.decode_answer(bottomless)
+
+
+@given(values)
+def test_objects_are_counted_without_being_made(value: Any) -> None:
+    payload = msgspec.msgpack.encode(value)
+    count = objects(msgspec.msgpack.decode(payload))
+    assert bounded.within(payload, count)
+    assert not bounded.within(payload, count - 1)
+    assert not bounded.within(payload[:-1], count)
+    assert not bounded.within(payload + b"\xc0", count + 1)
+
+
+def objects(value: Any) -> int:
+    if isinstance(value, dict):
+        return 1 + sum(objects(key) + objects(item) for key, item in value.items())
+    return 1 + sum(map(objects, value)) if isinstance(value, list) else 1
+
+
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 255, 256, 65535, 65536])
+def test_every_width_of_header_is_known(size: int) -> None:
+    for value in ("x" * size, b"x" * size, msgspec.msgpack.Ext(5, b"x" * size), [None] * size):
+        payload = msgspec.msgpack.encode(value)
+        assert bounded.within(payload, size + 1)
+    pairs = msgspec.msgpack.encode({str(n): n for n in range(size)})
+    assert bounded.within(pairs, 2 * size + 1)
+    for number in (0, 127, 128, 1 << 8, 1 << 16, 1 << 32, -1, -33, -(1 << 15), -(1 << 31), -(1 << 63), 1.5, True):
+        assert bounded.within(msgspec.msgpack.encode(number), 1)
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        b"\x90" * (1 << 22),
+        b"\xdd\x00\x40\x00\x00" + b"\x90" * (1 << 22),  # each byte a list of 56 bytes
+        b"\xdd\xff\xff\xff\xff",  # four billion items announced
+        b"\xdf\xff\xff\xff\xff",
+        b"\xc6\xff\xff\xff\xff",
+        b"\xc1",
+        b"",
+    ],
+)
+def test_a_message_that_would_unfold_into_gigabytes_is_refused_unmade(bomb: bytes) -> None:
+    tracemalloc.start()
+    with pytest.raises(wire.Malformed):
+        wire.decode_answer(bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
 
 
 def test_a_failure_must_be_of_a_kind_that_learners_code_can_cause() -> None:
