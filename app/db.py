@@ -8,15 +8,18 @@ read before they write lose one update without an error. Readers begin ``DEFERRE
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import structlog
 from fastapi import Depends, Request
 from sqlalchemy import DateTime, Dialect, MetaData, create_engine, event, text
 from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
 from sqlalchemy.types import TypeDecorator
 
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 BUSY_MS = 30_000
+PATIENCE = 120.0  # seconds that `patiently` waits for a database that is away
 MIGRATIONS = Path(__file__).resolve().parents[1] / "migrations"
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
 _BEGIN = "tilewright_begin"  # execution option: how a SQLite transaction begins
 
 
@@ -98,10 +104,10 @@ class Database:
         with Session(self._reader, expire_on_commit=False, autoflush=False) as session:
             yield session  # closing it rolls back, and leaves what was read readable
 
-    def alive(self) -> bool:
-        """Whether the database answers."""
-        with self.read() as session:
-            return bool(session.scalar(text("SELECT 1")) == 1)
+    def step(self, step: Callable[[Session], T]) -> T:
+        """One step as one transaction; returns what the step returns."""
+        with self.write() as session:
+            return step(session)
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -174,6 +180,22 @@ def _alembic() -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     return config
+
+
+def patiently(step: Callable[[], T]) -> T:
+    """Try a step again while the database is away, for a while: no verdict is lost to that."""
+    deadline = time.monotonic() + PATIENCE
+    pause = 0.5
+    while True:
+        try:
+            return step()
+        except DBAPIError as error:
+            passing = error.connection_invalidated or isinstance(error, (OperationalError, InterfaceError))
+            if not passing or time.monotonic() > deadline:
+                raise
+            log.warning("waiting for the database", reason=str(error.orig))
+            time.sleep(pause)
+            pause = min(pause * 2, 10.0)
 
 
 def database_of(request: Request) -> Database:

@@ -7,6 +7,7 @@ to know) → `answer_error` (every refusal becomes a page or JSON here) → the 
 from __future__ import annotations
 
 import hmac
+import threading
 import time
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
@@ -80,7 +81,11 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    stop = threading.Event()
+    if app.state.settings.watch_content:
+        threading.Thread(target=app.state.course.watch, args=(stop,), name="content", daemon=True).start()
     yield
+    stop.set()
     app.state.jobs.close()
     app.state.database.close()
 

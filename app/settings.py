@@ -35,6 +35,9 @@ class Settings(BaseSettings):
     )
     content: Path = Field(default=ROOT / "content", description="Folder of the course's Markdown.")
     drills: Path = Field(default=ROOT / "drills", description="Folder of the drills, one folder each.")
+    watch_content: bool = Field(
+        default=True, description="Whether the web process takes changes of the content in while it runs."
+    )
 
     # Web
     host: str = Field(default="127.0.0.1", description="Address the web process listens on.")
@@ -80,6 +83,7 @@ class Settings(BaseSettings):
         le=64,
         description="Sandboxes a worker keeps started and ready; a submission that fails uses two.",
     )
+    gpu: int = Field(default=0, ge=0, description="Which GPU of its machine a worker of the GPU lane uses.")
     poll_seconds: float = Field(default=0.1, gt=0, le=10, description="How often a worker asks its queue for work.")
     heartbeat_seconds: float = Field(default=2.0, gt=0, description="How often a worker says that it lives.")
     dead_after_seconds: float = Field(

@@ -15,17 +15,15 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeVar
 
 import structlog
 from sqlalchemy.exc import DBAPIError
 
 from app import jobs
-from app.db import Database, check_tables, now
+from app.db import Database, check_tables, now, patiently
 from app.jobs import Jobs
 from app.security import forget_windows
 from app.settings import Settings
@@ -41,9 +39,7 @@ ADOPT_SECONDS = 3.0
 SWEEP_SECONDS = 15.0
 SWEEP_AFTER = timedelta(seconds=10)  # a younger run may be between its row and its job's first look
 TROUBLE_SECONDS = 15.0  # between two tries to get a sandbox
-DATABASE_PATIENCE = 120.0  # how long a finished verdict waits for a database that is away
 log = structlog.get_logger(__name__)
-T = TypeVar("T")
 
 
 @dataclass
@@ -62,7 +58,7 @@ class Bench:
 def work_one(bench: Bench, run: str) -> None:
     """Grade one run and record its verdict. Nothing is recorded when the lease is lost or the learner cancels."""
     database, seconds = bench.database, bench.settings.dead_after_seconds
-    work = _patiently(lambda: _write(database, lambda s: service.start(s, run, bench.worker, seconds)))
+    work = patiently(lambda: database.step(lambda s: service.start(s, run, bench.worker, seconds)))
     if work is None:
         return
     reporter = Reporter(database, work)
@@ -77,7 +73,7 @@ def work_one(bench: Bench, run: str) -> None:
             # The process is about to end and the engine must not note this job as done: another worker takes it.
             threading.Event().wait()
         bench.active.pop(work.lease, None)
-    kept = _patiently(lambda: _record(bench, work, reporter, verdict))
+    kept = patiently(lambda: _record(bench, work, reporter, verdict))
     log.info("recorded" if kept else "refused", run=run, submission=work.submission, outcome=verdict.outcome)
 
 
@@ -113,10 +109,10 @@ def _verdict(bench: Bench, work: Work, reporter: Reporter) -> Verdict:
 def _record(bench: Bench, work: Work, reporter: Reporter, verdict: Verdict) -> bool:
     reporter.flush()
     try:
-        return _write(bench.database, lambda s: service.record(s, bench.queue, work, verdict))
+        return bench.database.step(lambda s: service.record(s, bench.queue, work, verdict))
     except UnicodeEncodeError as error:
         problem = service.grader_problem(work.drill, work.lane, f"the verdict is not text: {error}")
-        return _write(bench.database, lambda s: service.record(s, bench.queue, work, problem))
+        return bench.database.step(lambda s: service.record(s, bench.queue, work, problem))
 
 
 class Reporter:
@@ -141,7 +137,7 @@ class Reporter:
             if not events:
                 return
             try:
-                held = _write(self._database, lambda s: service.note(s, self._work, events))
+                held = self._database.step(lambda s: service.note(s, self._work, events))
             except DBAPIError:
                 self._waiting = events
                 raise
@@ -160,7 +156,7 @@ class Worker:
         self.queue = Jobs(settings.database)
         self.engine = jobs.Engine(settings, self.database, lane, self._work)
         hidden = tuple(path.resolve() for path in (settings.data, settings.drills, settings.content))
-        pool = Pool(lane, settings.warm, hidden=hidden)
+        pool = Pool(lane, settings.warm, hidden=hidden, gpu=settings.gpu)
         self.bench = Bench(settings, self.database, self.queue, self.engine.id, pool)
         self.stop = threading.Event()
         self._due: dict[str, float] = {}
@@ -225,7 +221,7 @@ class Worker:
         if self._is_due("heartbeat", self.settings.heartbeat_seconds):
             if not self.engine.announce(busy=len(leases)):
                 return False
-            held = _write(self.database, lambda s: service.renew(s, leases, self.settings.dead_after_seconds))
+            held = self.database.step(lambda s: service.renew(s, leases, self.settings.dead_after_seconds))
         elif leases:
             with self.database.read() as session:
                 held = service.holding(session, leases)
@@ -251,7 +247,9 @@ class Worker:
         with self.database.read() as session:
             lost = service.find_lost(session, self.queue, now() - SWEEP_AFTER)
         for run, end in lost.items():
-            if _write(self.database, lambda s, run=run, end=end: service.mend(s, self.queue, run, end)):
+            with self.database.write() as session:
+                mended = service.mend(session, self.queue, run, end)
+            if mended:
                 log.warning("mended a run that nobody would finish", run=run, why=end.name)
 
     def _is_due(self, what: str, every: float) -> bool:
@@ -269,7 +267,7 @@ class Worker:
         self.bench.stopping.set()
         leases = list(self.bench.active)
         if leases:
-            _write(self.database, lambda s: service.release(s, leases))
+            self.database.step(lambda s: service.release(s, leases))
             log.warning("handed back", runs=len(leases))
         self.bench.pool.close()
         log.info("worker stopped", worker=self.engine.id)
@@ -286,30 +284,3 @@ def run_worker(settings: Settings, lane: Lane) -> None:
     """Serve until stopped, then end this process at once: threads may hold work that was handed back."""
     status = Worker(settings, lane).serve()
     os._exit(status)
-
-
-def _write(database: Database, step: Callable[..., T]) -> T:
-    with database.write() as session:
-        return step(session)
-
-
-def _patiently(step: Callable[[], T]) -> T:
-    """Try a step again while the database is away, for a while: no verdict is lost to that."""
-    deadline = time.monotonic() + DATABASE_PATIENCE
-    pause = 0.5
-    while True:
-        try:
-            return step()
-        except DBAPIError as error:
-            if time.monotonic() > deadline or not _may_pass(error):
-                raise
-            log.warning("waiting for the database", reason=str(error.orig))
-            time.sleep(pause)
-            pause = min(pause * 2, 10.0)
-
-
-def _may_pass(error: DBAPIError) -> bool:
-    """Whether the trouble is the connection's, and not the statement's."""
-    from sqlalchemy.exc import InterfaceError, OperationalError
-
-    return error.connection_invalidated or isinstance(error, (OperationalError, InterfaceError))

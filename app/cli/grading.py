@@ -10,7 +10,7 @@ import typer
 
 from app.errors import BadRequest, NotFound, Unavailable
 from app.settings import Settings
-from app.submissions.service import source_problem
+from app.submissions.handed import source_problem
 from grader.drill import Drill, DrillProblems, load_drills
 from grader.grade import grade
 from grader.pool import Pool, SandboxUnavailable

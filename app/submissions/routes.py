@@ -18,9 +18,9 @@ from app.db import Database, Reading, Writing, database_of
 from app.errors import Conflict, InvalidForm, NotFound
 from app.security import Viewer
 from app.submissions import live, service, view
+from app.submissions.handed import Handed
 from app.submissions.models import State, Submission
 from app.submissions.pages import HistoryPage, SubmissionPage
-from app.submissions.service import Handed
 from app.templating import render
 from grader.verdict import Lane
 

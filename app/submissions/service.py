@@ -8,7 +8,6 @@ Reading order: `submit` → `start` → `note` → `record` or `fault` → `canc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,24 +22,13 @@ from app.db import new_id, now
 from app.errors import Conflict, InvalidForm, NotFound, TooMany
 from app.jobs import Ended, Jobs, Priority
 from app.settings import Settings
+from app.submissions.handed import TOKEN, Handed, problems_of
 from app.submissions.models import RETRIES, Cause, Run, RunEvent, State, Submission, state_of
 from grader.drill import Drill
 from grader.verdict import Event, Lane, Outcome, Verdict
 
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 PORTION = 500  # runs that are looked up at once
 OUR_FAULT = "Something of ours broke while grading this. No attempt was spent: send the same code again."
-
-
-@dataclass(frozen=True)
-class Handed:
-    """What somebody hands in."""
-
-    user: str
-    drill: str
-    lane: str
-    source: str
-    token: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +53,7 @@ def submit(
     drill = drills.get(handed.drill)
     if drill is None:
         raise NotFound("drill")
-    if not _TOKEN.fullmatch(handed.token):
+    if not TOKEN.fullmatch(handed.token):
         raise InvalidForm({"form": "This form is stale. Open the drill again and submit from there."})
     known = _by_token(session, handed)
     if known is not None:
@@ -86,32 +74,6 @@ def submit(
     _add_run(session, queue, submission, 1, Cause.SUBMIT)
     _add_events(session, submission.id, [("queued", "")])
     return submission
-
-
-def problems_of(handed: Handed, drill: Drill, settings: Settings) -> dict[str, str]:
-    """Why this cannot be graded, by field of the form; empty when it can."""
-    problems = {}
-    if handed.lane not in drill.lanes:
-        problems["lane"] = "This drill does not run in that lane. Choose another one."
-    source = source_problem(handed.source, settings.source_limit)
-    if source:
-        problems["source"] = source
-    return problems
-
-
-def source_problem(source: str, limit: int) -> str:
-    """What is wrong with a source as text, or nothing. `limit` is in bytes of UTF-8."""
-    if any(0xD800 <= ord(character) <= 0xDFFF for character in source):
-        return "The file holds half of a character pair (a lone surrogate), which is not text. Remove it."
-    if "\0" in source:
-        line = source[: source.index("\0")].count("\n") + 1
-        return f"Line {line} holds a NUL byte, which Python refuses. Remove it."
-    if not source.strip():
-        return "There is no code here yet."
-    size = len(source.encode())
-    if size > limit:
-        return f"The file has {size:,} bytes; at most {limit:,} are graded. Shorten it."
-    return ""
 
 
 def start(session: Session, run_id: str, worker: str, lease_seconds: float) -> Work | None:

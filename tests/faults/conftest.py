@@ -20,8 +20,8 @@ from app.db import Database, new_id, now
 from app.jobs import Jobs
 from app.settings import ROOT, Settings
 from app.submissions import service, view
+from app.submissions.handed import Handed
 from app.submissions.models import Run, Submission
-from app.submissions.service import Handed
 from grader.drill import load_drills
 
 DRILL = "tiled_softmax"

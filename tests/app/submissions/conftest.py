@@ -11,8 +11,9 @@ from app.db import Database, new_id, now
 from app.jobs import Jobs
 from app.settings import ROOT, Settings
 from app.submissions import service
+from app.submissions.handed import Handed
 from app.submissions.models import Submission
-from app.submissions.service import Handed, Work
+from app.submissions.service import Work
 from grader.drill import Drill, load_drills
 from grader.verdict import CaseResult, Lane, Outcome, Verdict
 

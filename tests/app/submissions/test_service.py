@@ -16,8 +16,8 @@ from app.errors import Conflict, InvalidForm, NotFound, TooMany
 from app.jobs import Ended, Jobs
 from app.settings import Settings
 from app.submissions import service, view
+from app.submissions.handed import Handed
 from app.submissions.models import RETRIES, Cause, Run, RunEvent, State, Submission
-from app.submissions.service import Handed
 from grader.drill import Drill
 from grader.verdict import CaseDone, CaseResult, Outcome, Started
 from tests.app.submissions.conftest import DRILL, Submit, add_user, live_run, record, start, verdict
