@@ -313,7 +313,11 @@ def _control(cases: Sequence[str], mutants: Sequence[Ran]) -> tuple[str, ...]:
 
 def _kills(matrix: hints.KillMatrix) -> object:
     """What must be the same on every machine: which cases there are, and which kill which fault."""
-    return matrix.cases, [(f.name, f.what, f.ask, f.expect, f.signature.cases) for f in matrix.faults]
+    return (
+        matrix.inputs,
+        matrix.cases,
+        [(f.name, f.what, f.ask, f.expect, f.signature.cases) for f in matrix.faults],
+    )
 
 
 def _difference(old: hints.KillMatrix, fresh: hints.KillMatrix) -> str:
@@ -326,7 +330,9 @@ def _difference(old: hints.KillMatrix, fresh: hints.KillMatrix) -> str:
             return f"{fault.name} is new"
         if changed := set(known.signature.cases) ^ set(fault.signature.cases):
             return f"{fault.name} is told apart by other cases: {', '.join(sorted(changed))}"
-    return "a fault is gone or said differently"
+    if len(old.faults) != len(fresh.faults):
+        return "a fault is gone"
+    return "a file of the drill has changed since"
 
 
 def digest(drill: Drill) -> str:
