@@ -142,13 +142,15 @@ def figure(value: float | None) -> str:
     """An error in units of tolerance, to three figures; what could not be computed is a NaN."""
     if value is None:
         return "NaN"
-    if value == 0 or 0.01 <= value < 1e5:
-        return f"{value:.0f}" if value == 0 or value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    if 0 < value < 0.01:
+        return "< 0.01"
+    if value < 1e5:
+        return f"{value:,.0f}" if value == 0 or value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
     mantissa, power = f"{value:.1e}".split("e")
     return f"{mantissa} × 10{str(int(power)).translate(_RAISED)}"
 
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def plural(count: int, one: str, many: str = "") -> str:

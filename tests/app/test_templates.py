@@ -216,7 +216,8 @@ def test_bytes_read_in_binary_units(value: int, text: str) -> None:
         (31.04, "31.0"),
         (812.4, "812"),
         (2.3e7, "2.3 × 10⁷"),
-        (3e-7, "3.0 × 10⁻⁷"),
+        (3e-7, "< 0.01"),
+        (23339.4, "23,339"),
     ],
 )
 def test_errors_read_in_three_figures(value: float | None, text: str) -> None:

@@ -1,8 +1,13 @@
-"""One Chromium a worker, and the gallery as a server for it."""
+"""One Chromium a test process, the gallery as a server for it, and the real thing: web and worker."""
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +19,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.gallery import gallery
 
+ROOT = Path(__file__).parents[2]
+SCREENSHOTS = ROOT / "var" / "screenshots"
+CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -21,8 +29,6 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-CHROMIUM = "/usr/bin/chromium"
-SCREENSHOTS = Path(__file__).parents[2] / "var" / "screenshots"
 
 
 @pytest.fixture(scope="session")
@@ -56,3 +62,42 @@ def gallery_site() -> Iterator[str]:
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(5)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running Tilewright: `tilewright run` on a new SQLite database, with its own CPU worker."""
+    data = tmp_path_factory.mktemp("tilewright")
+    environment = os.environ | {
+        "TILEWRIGHT_DATA": str(data),
+        "TILEWRIGHT_PORT": str(free_port()),
+        "TILEWRIGHT_SUBMISSIONS_PER_MINUTE": "60",
+        "TILEWRIGHT_LOG_LEVEL": "warning",
+    }
+    command = [str(Path(sys.executable).parent / "tilewright"), "run"]
+    log = (data / "log").open("w")
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+    )
+    try:
+        yield _address(process, data / "log")
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(5)
+        log.close()
+
+
+def _address(process: subprocess.Popen[str], log: Path, seconds: float = 60) -> str:
+    """What `tilewright run` prints when the first page can be opened."""
+    assert process.stdout is not None
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        if select.select([process.stdout], [], [], 0.5)[0]:
+            line = process.stdout.readline()
+            if "Tilewright is ready:" in line:
+                return line.split("ready:")[1].strip()
+    pytest.fail(f"`tilewright run` printed no address; its log ends:\n{log.read_text()[-3000:]}")

@@ -50,6 +50,19 @@ function build(state, lines) {
   return builder.finish();
 }
 
+// Typing over a selection: left to itself the browser writes style attributes into the line, which the policy refuses.
+const typeOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { from, to, empty } = view.state.selection.main;
+    if (event.inputType !== "insertText" || !event.data || empty || view.composing) return false;
+    event.preventDefault();
+    const insert = () => view.state.update(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+    const taken = view.state.facet(EditorView.inputHandler).some((handler) => handler(view, from, to, event.data, insert));
+    if (!taken) view.dispatch(insert());
+    return true;
+  },
+});
+
 /** Put an editor over `textarea`. `changed(text)` runs at each edit, `submit()` on Mod-Enter, `leave()` on Escape. */
 export function mount(textarea, { changed, submit, leave }) {
   const host = document.createElement("div");
@@ -62,7 +75,7 @@ export function mount(textarea, { changed, submit, leave }) {
       doc: textarea.value,
       extensions: [
         lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), highlightSpecialChars(), drawSelection(), history(), indentOnInput(),
-        bracketMatching(), closeBrackets(), python(), indentUnit.of("    "), EditorState.tabSize.of(4), syntaxHighlighting(colours), look, marks,
+        bracketMatching(), closeBrackets(), python(), indentUnit.of("    "), EditorState.tabSize.of(4), syntaxHighlighting(colours), look, marks, typeOver,
         EditorView.contentAttributes.of({ "aria-label": "Your kernel, in Python. Escape leaves the editor.", tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;

@@ -37,6 +37,19 @@ for (const block of document.querySelectorAll(".prose pre, pre[data-copy]")) {
   holder.append(block, button);
 }
 
+// A formula that is wider than its column scrolls, so the keyboard must reach it; one that fits is no stop.
+const formulas = document.querySelectorAll(".math-block");
+const reachable = () => {
+  for (const formula of formulas) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+    else formula.removeAttribute("tabindex");
+  }
+};
+if (formulas.length) {
+  new ResizeObserver(reachable).observe(document.body);
+  document.fonts.ready.then(reachable);
+}
+
 // Signing out takes drafts and private answers with it.
 for (const form of document.querySelectorAll('form[action="/sign-out"]')) {
   form.addEventListener("submit", () => {
@@ -60,7 +73,10 @@ if (contents) {
     for (const { target, isIntersecting } of entries) seen[isIntersecting ? "add" : "delete"](target.id);
     const current = [...links.keys()].find((id) => seen.has(id));
     if (current === undefined) return;
-    for (const [id, link] of links) link.toggleAttribute("aria-current", false), id === current && link.setAttribute("aria-current", "true");
+    for (const [id, link] of links) {
+      if (id === current) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
   }, { rootMargin: "-10% 0px -60% 0px" });
-  for (const id of links.keys()) document.getElementById(id) && watch.observe(document.getElementById(id));
+  for (const id of links.keys()) watch.observe(document.getElementById(id));
 }
