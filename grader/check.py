@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,19 +99,37 @@ def check(
         if name not in drills
     ]
     chosen = [drill for drill in drills.values() if not ids or drill.id in ids]
-    own = None if pool else Pool(Lane.CPU, size=WORKERS)
     try:
-        for drill in chosen:
-            problems += check_drill(drill, pool or own, write=write, say=say)  # type: ignore[arg-type]
+        with Pools() as pools:
+            for drill in chosen:
+                problems += check_drill(drill, pool or pools.of(drill), write=write, say=say)
     except SandboxUnavailable as error:
         problems.append(Problem(str(folder), None, f"no sandbox: {error}", "see `tilewright doctor`"))
-    finally:
-        if own is not None:
-            own.close()
     for problem in problems:
         say(f"  ✗ {problem}")
     say(f"{len(chosen)} drills, {len(problems)} problems")
     return problems
+
+
+class Pools:
+    """Warm runners with no more in them than a drill needs: importing PyTorch is what makes them slow to start."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Pool] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Pools:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def of(self, drill: Drill) -> Pool:
+        """The pool for the heaviest framework that a file for `drill` may choose."""
+        name = max((drill.framework, *drill.also), key=("numpy", "torch", "triton").index)
+        if name not in self._open:
+            self._open[name] = self._stack.enter_context(Pool(Lane.CPU, size=WORKERS, framework=name))
+        return self._open[name]
 
 
 def check_drill(drill: Drill, pool: Pool, *, write: bool, say: Say) -> list[Problem]:
