@@ -177,3 +177,38 @@ def test_empty_tensors() -> None:
     recorder = begun(nothing)
     assert recorder.check(np.zeros(0, dtype=np.uint64), 4, "reads") == []
     assert moved(recorder)["arg0"].covered == 1.0
+
+
+@pytest.mark.parametrize("itemsize", [2, 4])
+def test_a_launch_counted_at_once_gives_what_its_instructions_give(itemsize: int) -> None:
+    """A lane may report each instruction, or a launch when it ends; the tensor's own elements are of four bytes."""
+    loads, stores = np.zeros(32 // itemsize, np.int64), np.zeros(32 // itemsize, np.int64)
+    loads[[0, 1, 3]], stores[[2, 3]] = [2, 1, 1], [1, 3]
+    rows = []
+    for at_once in (False, True):
+        x = np.arange(8, dtype=np.float32)
+        recorder = begun(x)
+        x[:2] += 1  # by somebody else: foreign from here
+        elements = x.view(f"u{itemsize}")
+        region = recorder.region(x.ctypes.data)
+        assert region is not None
+        if at_once:
+            foreign = region.foreign()
+            elements[[2, 3]] = 7
+            region.count(loads, stores, itemsize, foreign)
+        else:
+            for element, times in enumerate(loads.tolist()):
+                for _ in range(times):
+                    load(recorder, elements, [element])
+            for element, times in enumerate(stores.tolist()):
+                for _ in range(times):
+                    store(recorder, elements, [element], 7)
+        rows.append(moved(recorder)["arg0"])
+    each, whole = rows
+    assert (each.loaded_bytes, each.stored_bytes, each.covered) == (
+        whole.loaded_bytes,
+        whole.stored_bytes,
+        whole.covered,
+    )
+    if itemsize == 4:
+        assert each == whole
