@@ -22,7 +22,7 @@ from grader.judge import Bench, Judged, explain, judge_case
 from grader.kit import Case
 from grader.pool import Failure, Limits, Pool, Runner, SandboxUnavailable
 from grader.results import shown, skipped, visible_traffic
-from grader.suite import BrokenDrill, load_answers
+from grader.suite import load_answers
 from grader.verdict import (
     CaseDone,
     CaseResult,
@@ -119,10 +119,12 @@ class Grading:
             if self._loading is None:
                 yield from self._judge_all(Bench(self.drill, answers, self.lane, self.seed), runner)
             yield Decided(verdict=self._verdict())
-        except (BrokenDrill, OSError) as error:
-            yield Decided(verdict=self._problem(f"{type(error).__name__}: {error}"))
+        except Cancelled:
+            raise
         except SandboxUnavailable as error:
             yield Decided(verdict=self._problem(f"no sandbox: {error}"))
+        except Exception as error:  # ours, whatever it is: the learner's code runs elsewhere
+            yield Decided(verdict=self._problem(f"{type(error).__name__}: {error}"))
         finally:
             done.set()
             self._close()
@@ -202,6 +204,7 @@ class Grading:
         self._runner = runner
         loaded = runner.load(self._order())
         self._time["load"] += time.perf_counter() - taken
+        self._stop_if_cancelled()
         if isinstance(loaded, Failure):
             self._fail_to_load(loaded)
         return runner

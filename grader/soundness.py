@@ -83,6 +83,9 @@ def _steps(answers: Answers, drill: Drill) -> Iterator[Step]:
 
 def _shapes(suite: Suite) -> Iterator[tuple[str, str]]:
     """Shapes that are all multiples of a tile, or never more than one, hide the most common faults."""
+    counts = {len(suite.around(blocks)) for blocks in ((), (16,), (64, 1024))}
+    if len(counts) > 1:
+        yield "around() gives another number of cases for other blocks", "always give the same number"
     axis = suite.tiled
     if axis is None:
         return

@@ -264,6 +264,23 @@ def test_a_reference_that_fails_is_a_grader_problem_and_ends_at_once(pool: Pool,
     assert "secret answer" not in found.sentence + found.cases[0].detail
 
 
+def test_whatever_else_fails_on_our_side_ends_in_a_verdict(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def boom(judged: object) -> None:
+        raise LookupError("a bug of ours")
+
+    monkeypatch.setattr("grader.grade.visible_traffic", boom)
+    found = verdict(pool, RIGHT)
+    assert found.outcome is Outcome.GRADER_PROBLEM
+    assert found.problem == "LookupError: a bug of ours"
+
+
+def test_cancelled_while_the_file_loads(pool: Pool) -> None:
+    started = time.monotonic()
+    cancelled = lambda: time.monotonic() > started + 0.5  # noqa: E731
+    with pytest.raises(Cancelled):
+        list(grade(toy(), "while True: pass", Lane.CPU, pool=pool, seed=b"", cancelled=cancelled))
+
+
 def test_without_a_sandbox_nothing_is_graded() -> None:
     pool = Pool(Lane.CPU, size=0, framework="numpy")
     pool.close()

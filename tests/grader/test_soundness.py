@@ -108,6 +108,13 @@ def test_contiguous_rows_only_are_refused() -> None:
     assert any("contiguous_assumed passes every hidden case" in text for text in found)
 
 
+def test_the_number_of_cases_around_blocks_is_known_beforehand() -> None:
+    def uneven(suite: Suite) -> Suite:
+        return replace(suite, around=lambda blocks: suite.around(blocks)[len(blocks) :])
+
+    assert any("another number of cases" in text for text in complaints(uneven))
+
+
 def test_one_row_only_is_refused() -> None:
     found = complaints(with_cases(lambda case: case.resized("rows", 1)))
     assert any("could show the fault first_row_only" in text for text in found)
