@@ -25,7 +25,7 @@ Part = tuple[Array, Env]  # rows, and the variables that they ended with
 
 def as_rows(rows: Array) -> Rows:
     """Consecutive rows as a slice, so that taking them makes views."""
-    if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (np.diff(rows) == 1).all():
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (rows[1:] > rows[:-1]).all():
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
 

@@ -10,7 +10,7 @@ import numpy as np
 from grader.interpreter.descriptors import host_descriptor
 from grader.interpreter.dtypes import Array, PointerType, float32, int64
 from grader.interpreter.errors import KernelError, Rejected, in_learner_terms
-from grader.interpreter.memory import Storage, is_tensor, view_of
+from grader.interpreter.memory import Storage, is_tensor, keep_freed_memory, view_of
 from grader.interpreter.record import Recorder
 from grader.interpreter.run import Options, Rechunk, Run
 from grader.interpreter.scope import unwrap
@@ -18,6 +18,8 @@ from grader.interpreter.value import Value, is_number, number_type, scalar
 
 if TYPE_CHECKING:
     from grader.interpreter.jit import Function
+
+keep_freed_memory()
 
 FIRST_CHUNK = 4096  # programs; the first chunk finds out how large their tiles are
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "debug")

@@ -165,12 +165,12 @@ def _divergent(
             carried.check(run, mine)
         done = int(count)
         finished = int(np.searchsorted(trips[current], count, side="right"))
-        paths.leave(current[:finished], take_all(mine, slice(0, finished), body.names))
+        paths.leave(current[:finished], take_all(mine, slice(0, finished), carried.before))
         current = current[finished:]
         if len(current):
             mine = take_all(mine, slice(finished, None))
             paths.enter(current)
-    return paths.join(env, body.names)
+    return paths.join(env, carried.before)
 
 
 @compiles(ast.While)
@@ -203,29 +203,27 @@ def _repeat(run: Run, env: Env, test: Code, body: Block, carried: Carried, patie
             break
         waited += 1
         if chosen is not True:
-            if mine is env:
-                mine = dict(env)
             finished, going = as_rows((~chosen).nonzero()[0]), as_rows(chosen.nonzero()[0])
-            paths.leave(current[finished], take_all(mine, finished, body.names))
+            paths.leave(current[finished], take_all(mine, finished, carried.before))
             mine, current, waited = take_all(mine, going), current[going], 0
             paths.enter(current)
         if patience is not None and waited > patience:
-            _give_up(run, env, mine, current, paths, body)
+            _give_up(env, mine, current, paths, carried)
         body.run(run, mine)
         carried.check(run, mine)
     if not paths.parts:
         return None
-    paths.leave(current, {name: mine[name] for name in body.names if name in mine})
-    return paths.join(env, body.names)
+    paths.leave(current, {name: mine[name] for name in carried.before})
+    return paths.join(env, carried.before)
 
 
-def _give_up(run: Run, env: Env, mine: Env, current: Array, paths: Branching, body: Block) -> None:
+def _give_up(env: Env, mine: Env, current: Array, paths: Branching, carried: Carried) -> None:
     """Nobody left this waiting loop for long: the programs must be run one by one, or wait for ever."""
     if paths.programs.count == 1:
         raise Fault(
             "this loop waits for ever: no other program will change what it waits for "
             "(programs may run one after the other, in any order)"
         )
-    paths.leave(current, {name: mine[name] for name in body.names if name in mine})
-    paths.join(env, body.names)
+    paths.leave(current, {name: mine[name] for name in carried.before})
+    paths.join(env, carried.before)
     raise Stalled

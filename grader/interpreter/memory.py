@@ -6,6 +6,8 @@ plus where the argument's own elements lie in it. A pointer value is an element 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 from typing import Any
 
@@ -142,6 +144,18 @@ def _torch_view(name: str, x: Any, known: dict[tuple[int, str], Storage]) -> Vie
         flat = whole[: whole.size // dtype.itemsize * dtype.itemsize].view(dtype.raw)
         known[key] = Storage(key, flat, dtype, memory)
     return View(name, known[key], int(x.storage_offset()), tuple(x.shape), tuple(x.stride()))
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc to keep freed pages: without it every operation on large tiles pays for their page faults again.
+
+    Measured on attention, S=512: 20 ms instead of 12. Other C libraries are left as they are.
+    """
+    trim_threshold, mmap_threshold, most = -1, -3, 1 << 28
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL("libc.so.6")
+        libc.mallopt(trim_threshold, most)
+        libc.mallopt(mmap_threshold, most)
 
 
 def watch(storage: Storage, garbage: Any) -> None:

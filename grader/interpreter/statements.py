@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import Any
 
 from grader.interpreter.block import NOBODY, Block, Step, compiles
@@ -152,7 +153,8 @@ def _if(scope: Scope, node: ast.If) -> Step:
         if isinstance(chosen, bool):
             gone = (body if chosen else orelse).run(run, env)
         else:
-            gone = _part(run, env, [(chosen.nonzero()[0], body), ((~chosen).nonzero()[0], orelse)], line)
+            ways = [(chosen.nonzero()[0], body), ((~chosen).nonzero()[0], orelse)]
+            gone = _part(run, env, ways, before.keys() | (body.names & orelse.names), line)
         run.line = line
         if gone is None or len(gone):
             _after_branch(run, env, before, body, orelse, line)
@@ -161,14 +163,14 @@ def _if(scope: Scope, node: ast.If) -> Step:
     return branch
 
 
-def _part(run: Run, env: Env, ways: list[tuple[Array, Block]], line: int) -> Array | None:
+def _part(run: Run, env: Env, ways: list[tuple[Array, Block]], names: Iterable[str], line: int) -> Array | None:
     paths = Branching(run)
     for rows, block in ways:
         paths.enter(rows)
         mine = take_all(env, as_rows(rows), block.mentions)
         paths.leave(rows, mine, block.run(run, mine))
     run.line = line
-    return paths.join(env, ways[0][1].names | ways[1][1].names)
+    return paths.join(env, names)
 
 
 def _after_branch(run: Run, env: Env, before: Env, body: Block, orelse: Block, line: int) -> None:
