@@ -1,0 +1,22 @@
+"""A small number is added to the sum so that it is never zero: every row is a little too small.
+
+ask: Every output is too small by nearly the same share. What besides the keys is in your denominator?
+expect: wrong_answer
+"""
+
+import numpy as np
+
+
+def update(m, l, acc, scores, values):
+    m_new = np.maximum(m, scores.max(axis=1))
+    base = np.where(np.isneginf(m_new), np.float32(0), m_new)
+    factor = np.exp(m - base)
+    weights = np.exp(scores - base[:, None])
+    l = l * factor + weights.sum(axis=1)
+    acc = acc * factor[:, None] + weights @ values
+    return m_new, l, acc
+
+
+def finish(m, l, acc):
+    seen = l > 0
+    return np.where(seen[:, None], acc / (l + np.float32(1e-5))[:, None], np.float32(0))

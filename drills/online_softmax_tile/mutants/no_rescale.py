@@ -1,0 +1,22 @@
+"""Neither the sum nor the output is brought to the new maximum.
+
+ask: One tile is right and the second is not. Relative to which maximum is the sum that you add to?
+expect: wrong_answer
+"""
+
+import numpy as np
+
+
+def update(m, l, acc, scores, values):
+    m_new = np.maximum(m, scores.max(axis=1))
+    base = np.where(np.isneginf(m_new), np.float32(0), m_new)
+    factor = np.exp(m - base)
+    weights = np.exp(scores - base[:, None])
+    l = l + weights.sum(axis=1)
+    acc = acc + weights @ values
+    return m_new, l, acc
+
+
+def finish(m, l, acc):
+    seen = l > 0
+    return np.where(seen[:, None], acc / np.where(seen, l, np.float32(1))[:, None], np.float32(0))

@@ -1,0 +1,22 @@
+"""One maximum for the whole tile instead of one for each row.
+
+ask: Which number do you subtract in a row that lies far below its neighbour?
+expect: wrong_answer
+"""
+
+import numpy as np
+
+
+def update(m, l, acc, scores, values):
+    m_new = np.maximum(m, scores.max())
+    base = np.where(np.isneginf(m_new), np.float32(0), m_new)
+    factor = np.exp(m - base)
+    weights = np.exp(scores - base[:, None])
+    l = l * factor + weights.sum(axis=1)
+    acc = acc * factor[:, None] + weights @ values
+    return m_new, l, acc
+
+
+def finish(m, l, acc):
+    seen = l > 0
+    return np.where(seen[:, None], acc / np.where(seen, l, np.float32(1))[:, None], np.float32(0))
