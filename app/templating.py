@@ -158,6 +158,11 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def first_upper(text: str) -> str:
+    """A clause as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def log10(value: float) -> float:
     """The logarithm that a plot's axis needs. Raises `ValueError` for a value that is not positive."""
     return math.log10(value)
@@ -237,7 +242,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    helpers = (when, size, duration, figure, plural, log10, anchor, visible, code_lines)
+    helpers = (when, size, duration, figure, plural, first_upper, log10, anchor, visible, code_lines)
     environment.filters.update({helper.__name__: helper for helper in helpers})
     environment.globals.update(asset=asset, escape=escape, THEMES=THEMES)
     return environment

@@ -92,7 +92,7 @@ function errorsOf(kind) {
 
 // --- drawing --------------------------------------------------------------------------------------------------------
 
-const BOX = { left: 56, right: 570, top: 24, bottom: 300, low: -3, high: 3 };
+const BOX = { left: 56, right: 622, top: 24, bottom: 300, low: -3, high: 3 };
 const xOf = (length) => BOX.left + (BOX.right - BOX.left) * (Math.log2(length) - 4) / (Math.log2(LONGEST) - 4);
 const yOf = (error) => {
   const power = Number.isFinite(error) ? Math.log10(Math.max(error, 10 ** BOX.low)) : BOX.high;
@@ -120,7 +120,6 @@ function frame() {
   }
   parts.push(draw("text", { x: (BOX.left + BOX.right) / 2, y: BOX.bottom + 42, "text-anchor": "middle" }, "length in tokens, tiles of 64"));
   parts.push(draw("text", { x: BOX.left - 44, y: 12, class: "name" }, "error ÷ tolerance"));
-  parts.push(draw("text", { x: BOX.right + 8, y: yOf(1) + 4, class: "tol" }, "tolerance"));
   return parts;
 }
 
@@ -137,6 +136,7 @@ function curves(errors, at) {
   FAULTS.forEach(([fault], k) => {
     parts.push(draw("circle", { class: `d-dot k${k}`, cx: xOf(LENGTHS[at]), cy: yOf(errors[fault][at]), r: 5.5 }));
   });
+  parts.push(draw("text", { x: BOX.right, y: yOf(1) - 7, "text-anchor": "end", class: "tol" }, "tolerance"));
   return parts;
 }
 
