@@ -19,7 +19,6 @@ import typer
 from app.settings import Settings, configure_logs, variable
 from grader.verdict import Lane
 
-START_SECONDS = 60.0
 RESTART_SECONDS = 1.0  # pause before a dead worker is started again
 log = structlog.get_logger(__name__)
 
@@ -60,24 +59,29 @@ def run_together(settings: Settings) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     web = _start(["serve"], environment)
-    worker = _start(["worker", "--lane", Lane.CPU], environment)
-    address = f"http://{_reachable(settings.host)}:{port}"
-    greeted, status = False, 0
+    children, status = [web], 0
     try:
-        while not stop.wait(0.05 if not greeted else 0.25):
-            if not greeted and _answers(address):
-                greeted = True
-                typer.echo(f"Tilewright is ready: {settings.public_origin or address}")
-            if web.poll() is not None:
-                status = web.returncode or 1
-                break
-            if worker.poll() is not None:
-                log.warning("the worker died and is started again", status=worker.returncode)
+        if _await_first_page(web, settings.public_origin, f"http://{_reachable(settings.host)}:{port}", stop):
+            # After the first page, since warming sandboxes keeps every core busy for seconds.
+            children.append(_start(["worker", "--lane", Lane.CPU], environment))
+        while not stop.wait(0.25) and web.poll() is None:
+            if children[-1].poll() is not None:
+                log.warning("the worker died and is started again", status=children[-1].returncode)
                 stop.wait(RESTART_SECONDS)
-                worker = _start(["worker", "--lane", Lane.CPU], environment)
+                children[-1] = _start(["worker", "--lane", Lane.CPU], environment)
+        status = 0 if stop.is_set() else web.returncode or 1
     finally:
-        _end([web, worker], settings.stop_seconds + 10)
+        _end(children, settings.stop_seconds + 10)
     return status
+
+
+def _await_first_page(web: subprocess.Popen[bytes], origin: str, address: str, stop: threading.Event) -> bool:
+    """Wait until the web process answers, and say where. False when it died or we are told to stop."""
+    while not stop.wait(0.05) and web.poll() is None:
+        if _answers(address):
+            typer.echo(f"Tilewright is ready: {origin or address}")
+            return True
+    return False
 
 
 def _start(arguments: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
