@@ -1,10 +1,11 @@
 """A sum of n products, by the type that holds the running sum: relative error against float64.
 
-The factors are rounded to bf16 first, so each product is exact in fp32 and every error below comes from the accumulator.
-`ones` adds 1 · 1 n times, `uniform` draws both factors from [0, 1), `normal` from the standard normal distribution;
-16 sums each, and the largest error over the largest sum is told. `bf16 pairs` adds in a binary tree. `14 bits` is a model
-of a narrow matrix unit: 32 products at a time are aligned with the running sum to the largest exponent among them, cut to
-14 bits and added. `14 bits promoted` adds that partial sum to an fp32 one every 128 products.
+The factors are rounded to bf16 first, so each product is exact in fp32 and every error below comes from
+the accumulator. `ones` adds 1 · 1 n times, `uniform` draws both factors from [0, 1), `normal` from the
+standard normal distribution; 16 sums each, and the largest error over the largest sum is told. `bf16
+pairs` adds in a binary tree. `14 bits` is a model of a narrow matrix unit: 32 products at a time are
+aligned with the running sum to the largest exponent among them, cut to 14 bits and added. `14 bits
+promoted` adds that partial sum to an fp32 one every 128 products.
 """
 
 import numpy as np

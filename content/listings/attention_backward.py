@@ -1,8 +1,8 @@
 """The backward pass of attention in tiles, against float64 with full matrices: relative error of dQ, dK, dV.
 
-N = 512 queries and keys, head dimension 64, causal, tiles of 128; standard normal inputs in fp32, keys twice as large.
-Each other row leaves out or spoils one ingredient. The error is the largest absolute difference over the largest
-expected entry; below 1e-05 it is rounding, and only that is said.
+N = 512 queries and keys, head dimension 64, causal, tiles of 128; standard normal inputs in fp32, keys
+twice as large. Each other row leaves out or spoils one ingredient. The error is the largest absolute
+difference over the largest expected entry; below 1e-05 it is rounding, and only that is said.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def forward(q, k, v):
 def full(q, k, v, do):
     """Every matrix in full, float64."""
     q, k, v, do = (x.astype(np.float64) for x in (q, k, v, do))
-    o, lse = forward(q, k, v)
+    _, lse = forward(q, k, v)
     p = np.exp(np.where(MASK, q @ k.T * SCALE, -np.inf) - lse[:, None])
     dp = do @ v.T
     ds = p * (dp - (p * dp).sum(axis=1, keepdims=True)) * SCALE
@@ -68,5 +68,5 @@ if __name__ == "__main__":
     }
     print("run", "dQ", "dK", "dV", sep=",")
     for name, got in runs.items():
-        errors = [np.abs(g - w).max() / np.abs(w).max() for g, w in zip(got, want)]
+        errors = [np.abs(g - w).max() / np.abs(w).max() for g, w in zip(got, want, strict=True)]
         print(name, *["< 1e-05" if error < 1e-5 else f"{error:.0e}" for error in errors], sep=",")

@@ -1,10 +1,11 @@
 """Attention with fp8 operands, one point of quantisation at a time: error against float64, and after each fix.
 
-E4M3 is rounded to nearest even and saturates at 448; head dimension 64. Each row spoils one point and leaves the rest exact.
-`offset`: channel 3 of K is 40 plus noise in every key. `shared`: channel 3 of Q and of K is 15 times as large as the others. Both
-have 256 queries and 512 keys, standard normal but for that; the error is in units of the score, beside that of the output.
-`sink`: 8,192 keys, of which key 0 scores 8 above all others; P is quantised, the error relative to the weights behind the sink.
-`sum of n`: positive weights times values over n keys, added by a unit that keeps 14 bits; relative error.
+E4M3 is rounded to nearest even and saturates at 448; head dimension 64. Each row spoils one point and
+leaves the rest exact. `offset`: channel 3 of K is 40 plus noise in every key. `shared`: channel 3 of Q
+and of K is 15 times as large as the others. Both have 256 queries and 512 keys, standard normal but for
+that; the error is in units of the score, beside that of the output. `sink`: 8,192 keys, of which key 0
+scores 8 above all others; P is quantised, the error relative to the weights behind the sink. `sum of
+n`: positive weights times values over n keys, added by a unit that keeps 14 bits; relative error.
 """
 
 import numpy as np

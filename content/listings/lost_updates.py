@@ -1,8 +1,8 @@
 """A weight of 1 or 1.5 that receives 1,000 equal updates: where it ends, by how it is kept.
 
-`bf16` adds to a bf16 weight and rounds to nearest, half to even; `bf16 stochastic` rounds up or down with the
-probability that makes the mean right (mean of 200 weights); `fp32 master` adds in fp32, and the bf16 copy that the
-forward pass would use is told.
+`bf16` adds to a bf16 weight and rounds to nearest, half to even; `bf16 stochastic` rounds up or down
+with the probability that makes the mean right (mean of 200 weights); `fp32 master` adds in fp32, and
+the bf16 copy that the forward pass would use is told.
 """
 
 import numpy as np
@@ -31,5 +31,5 @@ def train(weight, update):
 if __name__ == "__main__":
     print("weight and update", "bf16", "bf16 stochastic", "fp32 master", "exact", sep=",")
     for weight, update in ((1.0, 1e-3), (1.0, 3e-3), (1.0, 5e-3), (1.5, 3e-3), (1.5, 5e-3)):
-        nearest, stochastic, master, exact = train(weight, update)
-        print(f"{weight} + {update}", f"{nearest:.2f}", f"{stochastic:.2f}", f"{master:.2f}", f"{exact:.2f}", sep=",")
+        ends = [f"{end:.2f}" for end in train(weight, update)]
+        print(f"{weight} + {update}", *ends, sep=",")

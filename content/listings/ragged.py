@@ -1,9 +1,10 @@
 """A new decode attention backend against the one in use: the table of the pull request, shape by shape.
 
-One of eight GPUs of a 70B model: 8 query heads share 1 KV head of 128 channels, bf16 cache. Errors are computed, on up to 8
-sequences of the batch: the new backend does what its source says, and takes the length of the batch's first
-sequence for all of them. Outputs are rounded to bf16. Times come from a cost model of an H100 and stand for measurements:
-a start plus bytes over the bandwidth that each backend reaches, or FLOPs over the rate it reaches.
+One of eight GPUs of a 70B model: 8 query heads share 1 KV head of 128 channels, bf16 cache. Errors are
+computed, on up to 8 sequences of the batch: the new backend does what its source says, and takes the
+length of the batch's first sequence for all of them. Outputs are rounded to bf16. Times come from a
+cost model of an H100 and stand for measurements: a start plus bytes over the bandwidth that each
+backend reaches, or FLOPs over the rate it reaches.
 """
 
 import numpy as np
@@ -33,9 +34,9 @@ def attend(q, k, v):
 
 
 def run(rng, lengths, seen):
-    """Outputs of up to 8 sequences, exact and with the lengths that the backend takes. Old requests' keys stand behind each end."""
+    """Outputs of up to 8 sequences, exact and by the backend. Old requests' keys stand behind each end."""
     want, got = [], []
-    for length, taken in list(zip(lengths, seen))[:8]:
+    for length, taken in zip(lengths[:8], seen[:8], strict=True):
         q, (k, v) = rng.standard_normal((HEADS, D)), rng.standard_normal((2, max(length, taken), D))
         want.append(attend(q, k[:length], v[:length]))
         got.append(bf16(attend(q, k[:taken], v[:taken])))
@@ -57,4 +58,5 @@ if __name__ == "__main__":
         mean = np.abs(got - want).mean()
         relative = np.sqrt(np.square(got - want).mean() / np.square(want).mean())
         times = time(queries, lengths.sum(), old), time(queries, seen.sum(), new)
-        print(name, *[f"{each:.1f}" for each in times], f"{mean:.1g}", "yes" if mean <= 0.05 else "no", f"{relative:.1g}", sep=",")
+        errors = f"{mean:.1g}", "yes" if mean <= 0.05 else "no", f"{relative:.1g}"
+        print(name, *[f"{each:.1f}" for each in times], *errors, sep=",")

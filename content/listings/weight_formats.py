@@ -1,10 +1,12 @@
-"""A 512 × 512 weight matrix in seven storage formats: bits a weight and relative error of W, of XW, and with a loud input.
+"""A 512 × 512 weight matrix in seven storage formats: bits a weight, and relative errors.
 
-`normal`: standard normal weights. `row outlier`: one input's row of weights is 30 times as large, and the error is that of all the others. `loud input`: weights are
-normal, 1 input in 100 is 20 times as large in X, and the error is that of XW. Scales are along the inputs, as in a
-GEMM's reduction: blocks of 32 or 16, groups of 128, tiles of 128 × 128. E8M0 scales are powers of two by the rule of the MX
-specification. `int4 g128 scaled` multiplies rows of W by a power of the input's mean size before rounding and divides X by
-it, as AWQ does; the exponent is the best of 11. Error: root mean square over root mean square.
+`normal`: standard normal weights. `row outlier`: one input's row of weights is 30 times as large, and
+the error is that of all the others. `loud input`: weights are normal, 1 input in 100 is 20 times as
+large in X, and the error is that of XW. Scales are along the inputs, as in a GEMM's reduction: blocks
+of 32 or 16, groups of 128, tiles of 128 × 128. E8M0 scales are powers of two by the rule of the MX
+specification. `int4 g128 scaled` multiplies rows of W by a power of the input's mean size before
+rounding and divides X by it, as AWQ does; the exponent is the best of 11. Error: root mean square over
+root mean square.
 """
 
 import numpy as np
@@ -78,8 +80,8 @@ def int4_row(w):
 
 def int4_scaled(w, x):
     size = np.abs(x).mean(axis=0)
-    tries = [(size**power / np.sqrt((size**power).max() * (size**power).min()))[:, None] for power in np.arange(11) / 10]
-    return min((int4(w * s) / s for s in tries), key=lambda got: rms(x @ got - x @ w))
+    factors = [(size**power)[:, None] for power in np.arange(11) / 10]
+    return min((int4(w * s) / s for s in factors), key=lambda got: rms(x @ got - x @ w))
 
 
 FORMATS = {
