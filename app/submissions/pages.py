@@ -38,6 +38,7 @@ class VerdictFragment:
     verdict: Verdict
     source_lines: tuple[str, ...]  # the learner's lines, to show the one that a case or finding points at
     attempt_spent: bool  # False after a grader problem
+    related: tuple[tuple[str, str], ...] = ()  # what is worth reading now, as (title, address)
 
 
 @dataclass(frozen=True)

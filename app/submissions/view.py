@@ -122,7 +122,17 @@ def _verdict(submission: Submission, verdict: Verdict, drills: Drills, operator:
         verdict=for_viewer(verdict, operator),
         source_lines=tuple(submission.source.split("\n")),
         attempt_spent=verdict.outcome is not Outcome.GRADER_PROBLEM,
+        related=related(verdict, drills.get(submission.drill)),
     )
+
+
+def related(verdict: Verdict, drill: Drill | None) -> tuple[tuple[str, str], ...]:
+    """What the diagnosis says is worth reading now, as (title, address); only what the drill names has an address."""
+    if verdict.diagnosis is None or drill is None:
+        return ()
+    shelves = dict.fromkeys(drill.questions, "questions") | dict.fromkeys(drill.cards, "cards")
+    named = (content for content in verdict.diagnosis.related if content in shelves)
+    return tuple((content.replace("-", " "), f"/{shelves[content]}/{content}") for content in named)
 
 
 def _live(session: Session, submission: Submission, run: Run, state: State) -> LiveFragment:

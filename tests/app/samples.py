@@ -238,6 +238,10 @@ def verdict(of: Verdict, spent: bool = True) -> VerdictFragment:
         verdict=of,
         source_lines=tuple(SOURCE.splitlines()),
         attempt_spent=spent,
+        related=(
+            ("online softmax", "/cards/online-softmax"),
+            ("fused kernel drift", "/questions/fused-kernel-drift"),
+        ),
     )
 
 

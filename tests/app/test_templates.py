@@ -11,14 +11,18 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 from fastapi import Request
 
 from app import templating
 from app.submissions.pages import LiveFragment
+from app.submissions.view import related
 from app.templating import STATIC, TEMPLATES, fragment, render
+from grader.drill import load_drills
+from grader.verdict import Diagnosis
 from tests.app.course_samples import HOSTILE
-from tests.app.samples import LIVE, SAMPLES, SOURCE, WRONG, verdict
+from tests.app.samples import LIVE, RIGHT, SAMPLES, SOURCE, WRONG, verdict
 
 ROOT = Path(__file__).parents[2]
 VIEWERS = {"nobody": None, "learner": SimpleNamespace(name=f"Ada {HOSTILE}", role="learner")}
@@ -159,6 +163,17 @@ def test_passing_and_failing_differ_without_colour() -> None:
     assert wrong_mark
     assert right_mark
     assert wrong_mark[1] != right_mark[1]
+
+
+def test_what_is_worth_reading_has_the_address_of_its_kind() -> None:
+    drill = load_drills(ROOT / "drills")["tiled_softmax"]
+    diagnosis = Diagnosis(related=("online-softmax", "fused-kernel-drift", "not-there"))
+    assert related(msgspec.structs.replace(WRONG, diagnosis=diagnosis), drill) == (
+        ("online softmax", "/cards/online-softmax"),
+        ("fused kernel drift", "/questions/fused-kernel-drift"),
+    )
+    assert related(RIGHT, drill) == ()
+    assert related(WRONG, None) == ()
 
 
 def test_the_failing_line_is_marked_in_the_source() -> None:
