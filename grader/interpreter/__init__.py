@@ -3,7 +3,8 @@
 Reading order: `standin` (what `import triton` gives) → `jit` (a kernel from its source) → `launch` (grid to chunks)
 → `block`, `statements`, `loops`, `compiling`, `operators`, `names`, `calls` (syntax tree to closures) →
 `divergence` (programs that part ways) → `value` (what a variable holds) → `language` (the functions of `tl`, one
-subject a file) → `access`, `address`, `memory` (loads and stores) → `record`, `counting`, `races` (the evidence).
+subject a file) → `access`, `address`, `memory` (loads and stores) → `record`, `counting`, `races` (the evidence) →
+`stepping` (one program, step by step).
 
     from grader import interpreter
     interpreter.install()                      # from here on `import triton` is ours
@@ -16,6 +17,7 @@ from grader.interpreter.launch import configure
 from grader.interpreter.record import Finding, Launch, Recorder
 from grader.interpreter.run import Options
 from grader.interpreter.standin import install, installed
+from grader.interpreter.stepping import Shown, Step, Stepper
 
 __all__ = [
     "Fault",
@@ -25,6 +27,9 @@ __all__ = [
     "Options",
     "Recorder",
     "Rejected",
+    "Shown",
+    "Step",
+    "Stepper",
     "Unsupported",
     "configure",
     "install",

@@ -66,6 +66,8 @@ class Block:
                 gone = self._one_by_one(run, env, number)
             if gone is not None:
                 alive = gone if alive is None else alive[gone]
+            if run.stepper is not None and not alone:
+                run.stepper.after(run, env, line)
             if alone or (gone is not None and len(gone) == 0):
                 return alive
         return alive

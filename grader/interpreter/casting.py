@@ -13,6 +13,7 @@ import numpy as np
 from grader.interpreter.dtypes import (
     Array,
     DType,
+    PointerType,
     bfloat16,
     float16,
     float32,
@@ -21,6 +22,7 @@ from grader.interpreter.dtypes import (
     int64,
 )
 from grader.interpreter.errors import Rejected, Unsupported
+from grader.interpreter.memory import tensor_at
 from grader.interpreter.run import Run
 from grader.interpreter.value import (
     Shape,
@@ -92,8 +94,10 @@ def cast(run: Run, x: Any, dtype: DType, fp_downcast_rounding: str | None = None
     source = value.dtype
     if source is dtype or source == dtype:
         return value
-    if source.kind == "p" or dtype.kind == "p":
+    if source.kind == "p":
         return _cast_pointer(value, dtype)
+    if isinstance(dtype, PointerType):
+        return _to_pointer(run, value, dtype)
     if bitcast:
         return _bitcast(run, value, dtype)
     if fp_downcast_rounding is not None:
@@ -128,6 +132,18 @@ def _cast_pointer(value: Value, dtype: DType) -> Value:
         address = value.data * storage.itemsize + storage.key[0]
         return Value(int64, value.shape, address, undefined=value.undefined)
     raise Unsupported(f"a cast from {value.dtype} to {dtype}")
+
+
+def _to_pointer(run: Run, value: Value, dtype: PointerType) -> Value:
+    """Addresses as pointers. All of them must lie in one tensor."""
+    if not value.dtype.is_int():
+        raise Rejected(f"cannot cast {value.dtype} to {dtype}")
+    low, high = (int(x) for x in (value.data.min(), value.data.max()))
+    view = tensor_at(low, high, dtype.element, run.recorder.storages)
+    if view is None:
+        raise Unsupported(f"a cast to {dtype} of addresses that do not lie in one tensor of {dtype.element}")
+    index = (value.data.astype(np.int64) - view.storage.key[0]) // view.storage.itemsize
+    return Value(dtype, value.shape, index, memory=view, undefined=value.undefined)
 
 
 def _downcast(run: Run, value: Value, dtype: DType, rounding: str) -> Value:

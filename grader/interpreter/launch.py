@@ -14,6 +14,7 @@ from grader.interpreter.memory import Storage, is_tensor, keep_freed_memory, vie
 from grader.interpreter.record import Recorder
 from grader.interpreter.run import Options, Rechunk, Run
 from grader.interpreter.scope import unwrap
+from grader.interpreter.stepping import Stepper
 from grader.interpreter.value import Value, is_number, number_type, scalar
 
 if TYPE_CHECKING:
@@ -26,12 +27,14 @@ LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_f
 
 options = Options()
 recorder: Recorder | None = None
+stepper: Stepper | None = None
 
 
-def configure(*, options: Options | None = None, recorder: Recorder | None = None) -> None:
-    """How every launch from here on runs, and who records it. Without arguments: back to the defaults."""
-    globals()["options"] = options or Options()
-    globals()["recorder"] = recorder
+def configure(
+    *, options: Options | None = None, recorder: Recorder | None = None, stepper: Stepper | None = None
+) -> None:
+    """How every launch from here on runs, and who watches. Without arguments: back to the defaults."""
+    globals().update(options=options or Options(), recorder=recorder, stepper=stepper)
 
 
 def launch(kernel: Function, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -94,6 +97,9 @@ def _chunks(kernel: Function, grid: tuple[int, int, int], env: dict[str, Any], r
     """Run the programs, x fastest, as many at a time as the budget allows."""
     total = math.prod(grid)
     run = Run(grid, options, record)
+    run.stepper = stepper
+    if stepper is not None:
+        stepper.begin()
     numbers = np.arange(total)
     chunk = options.chunk or min(total, FIRST_CHUNK)
     run.limit = math.inf if options.chunk else 2 * options.budget

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -144,6 +146,20 @@ def _torch_view(name: str, x: Any, known: dict[tuple[int, str], Storage]) -> Vie
         flat = whole[: whole.size // dtype.itemsize * dtype.itemsize].view(dtype.raw)
         known[key] = Storage(key, flat, dtype, memory)
     return View(name, known[key], int(x.storage_offset()), tuple(x.shape), tuple(x.stride()))
+
+
+def tensor_at(low: int, high: int, dtype: DType, known: dict[tuple[int, str], Storage]) -> View | None:
+    """The tensor of this element type whose storage holds the addresses `low` to `high`: pointers may travel as
+    integers, and such a tensor need not be an argument. Only torch tensors can be found.
+    """
+    torch: Any = sys.modules.get("torch")
+    for thing in gc.get_objects() if torch is not None else ():
+        if issubclass(type(thing), torch.Tensor) and thing.device.type == "cpu" and thing.layout is torch.strided:
+            memory = thing.untyped_storage()
+            inside = memory.data_ptr() <= low and high < memory.data_ptr() + memory.nbytes()
+            if inside and _TORCH_TYPES.get(str(thing.dtype)) is dtype:
+                return _torch_view(f"tensor at {low:#x}", thing, known)
+    return None
 
 
 def keep_freed_memory() -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from grader.interpreter.jit import Function
     from grader.interpreter.memory import View
     from grader.interpreter.record import Recorder
+    from grader.interpreter.stepping import Stepper
 
 Rows = Array | slice
 
@@ -85,6 +86,7 @@ class Run:
         self.options = options
         self.recorder = recorder
         self.limit: float = float("inf")
+        self.stepper: Stepper | None = None
         self.start(np.arange(0))
 
     def start(self, rows: Array) -> None:
