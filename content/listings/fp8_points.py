@@ -93,8 +93,8 @@ def weights(rng):
 
 
 def accumulator(rng):
-    for keys in (512, 8192):
-        p, v = e4m3(256 * rng.random((64, keys))) / 256, e4m3(rng.random((keys, 16)) + 0.5)
+    for keys in (512, 2048, 4096, 8192):
+        p, v = e4m3(rng.random((64, keys))), e4m3(rng.random((keys, 16)) + 0.5)
         terms = p[:, None, :] * v.T[None]
         want = terms.sum(axis=-1)
         for way, add in (("14 bits", narrow), ("emptied every 128", promoted)):
