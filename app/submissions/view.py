@@ -127,7 +127,7 @@ def _verdict(submission: Submission, verdict: Verdict, drills: Drills, operator:
 
 
 def related(verdict: Verdict, drill: Drill | None) -> tuple[tuple[str, str], ...]:
-    """What the diagnosis says is worth reading now, as (title, address); what the drill does not name is left out."""
+    """What is worth reading now, as (title, address); what the drill itself does not name is left out."""
     if verdict.diagnosis is None or drill is None:
         return ()
     shelves = dict.fromkeys(drill.questions, "questions") | dict.fromkeys(drill.cards, "cards")
