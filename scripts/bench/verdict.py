@@ -1,7 +1,7 @@
 """Submit → verdict for `tiled_softmax` with a warm pool: a real server, a real worker, submissions over HTTP.
 
-Prints p50 and p95 against the aim, and what each phase took. The named peer is a cold start: the same file graded by
-a new `tilewright grade` process, which has to start its runner first.
+Prints p50 and p95 against the aim, and what each phase took. The named peer is a cold start: the same file graded
+by a new `tilewright grade` process, which has to start its runner first.
 """
 
 import http.cookiejar
@@ -63,7 +63,10 @@ def main() -> int:
         }
         started = time.monotonic()
         server = subprocess.Popen(
-            [sys.executable, "-m", "app.cli", "run"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+            [sys.executable, "-c", "from app.cli import main; main()", "run"],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
         )
         try:
             browser = Browser(f"http://127.0.0.1:{port}")
@@ -116,7 +119,7 @@ def measure(browser: Browser) -> list[dict[str, float]]:
 def cold() -> float:
     """Seconds of a new process that grades the same file."""
     begun = time.monotonic()
-    command = [sys.executable, "-m", "app.cli", "grade", DRILL, str(SOLUTION), "--json"]
+    command = [sys.executable, "-c", "from app.cli import main; main()", "grade", DRILL, str(SOLUTION), "--json"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - begun
 
