@@ -20,6 +20,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+TILEWRIGHT = (sys.executable, "-c", "from app.cli import main; main()")
 DRILL = "tiled_softmax"
 SOLUTION = ROOT / "drills" / DRILL / "correct" / "online.py"
 SUBMISSIONS = int(os.environ.get("SUBMISSIONS", "20"))
@@ -63,7 +64,7 @@ def main() -> int:
         }
         started = time.monotonic()
         server = subprocess.Popen(
-            [sys.executable, "-c", "from app.cli import main; main()", "run"],
+            [*TILEWRIGHT, "run"],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -119,7 +120,7 @@ def measure(browser: Browser) -> list[dict[str, float]]:
 def cold() -> float:
     """Seconds of a new process that grades the same file."""
     begun = time.monotonic()
-    command = [sys.executable, "-c", "from app.cli import main; main()", "grade", DRILL, str(SOLUTION), "--json"]
+    command = [*TILEWRIGHT, "grade", DRILL, str(SOLUTION), "--json"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - begun
 
