@@ -9,48 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 from grader.interpreter import language
+from grader.interpreter.host import Active, Benchmark, TensorDescriptor, do_bench, perf_report
 from grader.interpreter.jit import Function, jit
 from grader.interpreter.scope import ConstexprFunction, Missing
 from grader.interpreter.tuning import Config, autotune, heuristics
 
 VERSION = "3.7.0"  # whose language this is
-
-
-@dataclass
-class TensorDescriptor:
-    """A tensor together with the block in which kernels copy it (triton.tools.tensor_descriptor)."""
-
-    base: Any
-    shape: list[int]
-    strides: list[int]
-    block_shape: list[int]
-    padding: str = "zero"
-    round_f32_to_tf32: bool = False
-
-    def __post_init__(self) -> None:
-        if not len(self.shape) == len(self.strides) == len(self.block_shape) or not 1 <= len(self.shape) <= 5:
-            raise ValueError("a descriptor's shape, strides and block_shape need equal length, 1 to 5")
-        if self.strides[-1] != 1:
-            raise ValueError("a descriptor's last stride must be 1")
-        if any(stride * self.base.dtype.itemsize % 16 for stride in self.strides[:-1]):
-            raise ValueError("a descriptor's strides must be multiples of 16 bytes")
-        if self.base.data_ptr() % 16:
-            raise ValueError("a descriptor's base must be aligned to 16 bytes")
-
-    @staticmethod
-    def from_tensor(
-        tensor: Any, block_shape: list[int], padding: str = "zero", round_f32_to_tf32: bool = False
-    ) -> TensorDescriptor:
-        return TensorDescriptor(
-            tensor, list(tensor.shape), list(tensor.stride()), block_shape, padding, round_f32_to_tf32
-        )
 
 
 def _cdiv(x: int, y: int) -> int:
@@ -109,7 +79,9 @@ def _modules() -> dict[str, ModuleType]:
     )
     descriptor = _module("triton.tools.tensor_descriptor", {"TensorDescriptor": TensorDescriptor})
     tools = _module("triton.tools", {"tensor_descriptor": descriptor})
-    runtime = _module("triton.runtime", {"JITFunction": Function, "Config": Config})
+    driver = _module("triton.runtime.driver", {"active": Active()})
+    runtime = _module("triton.runtime", {"JITFunction": Function, "Config": Config, "driver": driver})
+    testing = _module("triton.testing", {"do_bench": do_bench, "Benchmark": Benchmark, "perf_report": perf_report})
     root = _module(
         "triton",
         {
@@ -125,10 +97,26 @@ def _modules() -> dict[str, ModuleType]:
             "set_allocator": lambda allocator: None,
             "language": lang,
             "runtime": runtime,
+            "testing": testing,
             "tools": tools,
         },
     )
-    found = (root, lang, math, random, core, standard, extra, cuda, libdevice, tools, descriptor, runtime)
+    found = [
+        root,
+        lang,
+        math,
+        random,
+        core,
+        standard,
+        extra,
+        cuda,
+        libdevice,
+        tools,
+        descriptor,
+        runtime,
+        driver,
+        testing,
+    ]
     modules = {module.__name__: module for module in found}
     modules["triton.language.extra.cuda.libdevice"] = libdevice
     for name, module in modules.items():

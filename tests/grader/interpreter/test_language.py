@@ -256,6 +256,31 @@ def test_host_descriptor() -> None:
     assert torch.equal(b, a * 2)
 
 
+def test_files_with_a_device_and_benchmarks_load() -> None:
+    source = """
+    DEVICE = triton.runtime.driver.active.get_active_torch_device()
+    CUDA = triton.runtime.driver.active.get_current_target().backend == "cuda"
+
+    @triton.jit
+    def kernel(y):
+        tl.store(y, 1.0)
+
+    @triton.testing.perf_report(triton.testing.Benchmark(x_names=["n"], x_vals=[1, 2], args={}))
+    def benchmark(n, provider):
+        return triton.testing.do_bench(lambda: None)
+
+    import triton.experimental.gluon as gluon
+    """
+    learner = module(source)
+    assert str(learner.DEVICE) == "cpu"
+    assert learner.CUDA
+    assert learner.benchmark(1, "x") >= 0
+    with pytest.raises(interpreter.Unsupported, match="benchmarks do not run"):
+        learner.benchmark.run(print_data=True)
+    with pytest.raises(interpreter.Unsupported, match="gluon.jit is not supported"):
+        learner.gluon.jit(lambda: None)
+
+
 def test_descriptor_gather_and_scatter() -> None:
     source = """
     @triton.jit
