@@ -11,6 +11,7 @@ from grader.verdict import Mismatch, Where
 from grader.wire import Array, Other, to_numpy
 
 NAMES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "None", list: "list", dict: "dict"}
+MOST = 8  # entries that are named
 LONGEST = 120  # characters of a value in a verdict
 INTEGERS = frozenset({"int64", "int32", "int16", "int8", "uint8"})
 
@@ -100,8 +101,11 @@ def _features(actual: Any, expected: Any) -> Iterator[Feature]:
             yield Feature("order", "the items are right, their order is not")
         elif len(actual) != len(expected):
             yield Feature("length", f"the list has {len(actual)} items, not {len(expected)}")
-    elif isinstance(expected, dict) and actual.keys() != expected.keys():
-        yield Feature("keys", "the keys are not those that the contract names")
+    elif isinstance(expected, dict):
+        if actual.keys() != expected.keys():
+            yield Feature("keys", "the keys are not those that the contract names")
+        for key in [key for key in expected if key in actual and actual[key] != expected[key]][:MOST]:
+            yield Feature(f"entry_{key}", f"the entry {key} differs")
 
 
 def _ratio(actual: int, expected: int) -> Iterator[Feature]:

@@ -49,6 +49,7 @@ def test_the_same_value_of_the_same_type_is_accepted(actual: object, expected: o
         (["b", "a"], ["a", "b"], "order"),
         (["a"], ["a", "b"], "length"),
         ({"a": 1}, {"a": 1, "b": 2}, "keys"),
+        ({"a": 1, "b": 3}, {"a": 1, "b": 2}, "entry_b"),
     ],
 )
 def test_what_differs_is_refused_and_named(actual: Any, expected: Any, key: str) -> None:
