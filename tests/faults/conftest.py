@@ -28,7 +28,7 @@ DRILL = "tiled_softmax"
 RIGHT = (ROOT / "drills" / DRILL / "correct" / "online.py").read_text()
 # Right, and long enough in every case to be caught in the middle.
 SLOW = RIGHT.replace("    out = torch", "    __import__('time').sleep(0.12)\n    out = torch", 1)
-PATIENCE = 90.0
+PATIENCE = 120.0  # for a machine that does much else
 
 
 def wait_for(condition: Callable[[], object], seconds: float = PATIENCE, why: str = "") -> None:

@@ -13,7 +13,7 @@ from grader.verdict import Outcome
 from tests.faults.conftest import SLOW, Machine, wait_for
 from tests.postgres import Server, own_server
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.postgres, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.postgres, pytest.mark.timeout(300)]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from app.submissions.models import Cause, Run, Submission
 from grader.verdict import Outcome
 from tests.faults.conftest import DRILL, RIGHT, SLOW, Machine, wait_for
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # the other would show nothing new
