@@ -62,7 +62,7 @@ def by_insertion(batch: int, given: Config) -> list[str]:
     """
     kv = given["num_key_value_heads"] if "num_key_value_heads" in given else given["num_attention_heads"]
     twelfths = {"rms_norm": 12, "silu_product": 10, "rotary": 9, "residual_add": 2, "embedding": 0}
-    twelfths |= {name: 12 * batch for name in MATRICES}
+    twelfths |= dict.fromkeys(MATRICES, 12 * batch)
     twelfths["attention"] = 12 * (given["num_attention_heads"] // kv)
     ranked: list[str] = []
     for name in ORDER:

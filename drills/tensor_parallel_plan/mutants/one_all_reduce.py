@@ -1,0 +1,22 @@
+"""One all-reduce a layer.
+
+ask: At how many places in a block are shares of a sum added up?
+expect: wrong_answer
+"""
+
+def plan():
+    return {
+        "q_proj": "column",
+        "k_proj": "column",
+        "v_proj": "column",
+        "o_proj": "row",
+        "gate_proj": "column",
+        "up_proj": "column",
+        "down_proj": "row",
+    }
+
+
+def bytes_sent(tokens, ranks):
+    vector = 8192 * 2
+    all_reduces = 80 * tokens
+    return all_reduces * vector * 2 * (ranks - 1) // ranks

@@ -1,0 +1,21 @@
+"""The plan has no entry for up_proj.
+
+ask: How many matrices has a gated feed-forward block?
+expect: wrong_answer
+"""
+
+def plan():
+    return {
+        "q_proj": "column",
+        "k_proj": "column",
+        "v_proj": "column",
+        "o_proj": "row",
+        "gate_proj": "column",
+        "down_proj": "row",
+    }
+
+
+def bytes_sent(tokens, ranks):
+    vector = 8192 * 2
+    all_reduces = 2 * 80 * tokens
+    return all_reduces * vector * 2 * (ranks - 1) // ranks

@@ -1,0 +1,22 @@
+"""Each rank sends the vector to every other one.
+
+ask: How much does a rank of a ring pass on in one step: the vector, or a piece of it?
+expect: wrong_answer
+"""
+
+def plan():
+    return {
+        "q_proj": "column",
+        "k_proj": "column",
+        "v_proj": "column",
+        "o_proj": "row",
+        "gate_proj": "column",
+        "up_proj": "column",
+        "down_proj": "row",
+    }
+
+
+def bytes_sent(tokens, ranks):
+    vector = 8192 * 2
+    all_reduces = 2 * 80 * tokens
+    return all_reduces * vector * (ranks - 1)
