@@ -79,6 +79,7 @@ class Rules(Strict):
 
     written_by_kernel: bool = False  # the bytes returned were stored by the learner's own kernel
     loads_per_element: Annotated[int, Field(ge=1)] | None = None  # most loads of any input element
+    loads_of: tuple[str, ...] = ()  # the parameters whose loads are limited; all arrays when empty
     stores_per_element: Annotated[int, Field(ge=1)] | None = None  # most stores of any output element
     inputs_unchanged: bool = True
 

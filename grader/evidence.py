@@ -255,6 +255,7 @@ class Region:
             stored_elements_max=int(self._stores.max(initial=0)),
             covered=float(flags.mean()) if flags.size else 1.0,
             foreign_bytes=self._foreign_bytes if len(self._foreign_values) > 1 else 0,
+            nbytes=self.view.nbytes,
         )
 
 

@@ -92,6 +92,13 @@ def too_much_memory(got: int, allowed: int) -> str:
     )
 
 
+def too_much_scratch(got: int, allowed: int) -> str:
+    return (
+        f"Your kernels worked in {got:,} bytes besides the arguments and the result; the contract allows "
+        f"{allowed:,} at this shape."
+    )
+
+
 def no_kernel_ran(entry: str) -> str:
     return f"{entry} returned without launching a Triton kernel. The result must be written by your own kernel."
 
@@ -273,6 +280,7 @@ BY_KIND = {
     "not_written": "Who wrote last to the memory that you return?",
     "computed_elsewhere": "Where were the numbers computed that your kernel stores?",
     "inputs_changed": "Which of your statements write to memory, and does all of it belong to the result?",
+    "scratch": "Which of your buffers grows with the product of two lengths, and does it have to exist as a whole?",
     "memory": "Which of your intermediate results is the largest, and when is it let go?",
     "exception": "Which arguments does the contract refuse, and with which exception?",
 }

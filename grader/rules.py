@@ -6,6 +6,7 @@ missing counts as a broken rule, never as a kept one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -14,7 +15,7 @@ import numpy as np
 from grader import messages
 from grader.compare import Feature
 from grader.drill import Drill
-from grader.kit import Argument, Ask, Exact, Output, Placed
+from grader.kit import DTYPES, Argument, Ask, Exact, Output, Placed
 from grader.verdict import Traffic
 from grader.wire import Launch, Moved, Returned
 
@@ -36,6 +37,7 @@ def broken_rule(drill: Drill, ask: Ask, returned: Returned, *, counted: bool) ->
         (_provenance(drill, ask, moved) if rules.written_by_kernel else None)
         or _loads(drill, ask, moved)
         or _stores(drill, ask, moved)
+        or _scratch(ask, moved)
     )
 
 
@@ -57,7 +59,10 @@ def _loads(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> Feature | None:
     allowed = drill.rules.loads_per_element
     if allowed is None:
         return None
+    named = drill.rules.loads_of
     for key in (f"arg{i}" for i, argument in enumerate(ask.args) if isinstance(argument, Placed)):
+        if named and in_words(drill, ask, key) not in named:
+            continue
         got = moved[key].loaded_elements_max if key in moved else 0
         # A slot that several index tuples share (stride 0) may be loaded once for each of them.
         limit = allowed * _shares(ask.args[int(key[3:])])
@@ -74,6 +79,24 @@ def _stores(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> Feature | None:
         got = moved[key].stored_elements_max if key in moved else 0
         if not got <= allowed:
             return Feature("stores", messages.too_many_stores(output, got, allowed))
+    return None
+
+
+def _scratch(ask: Ask, moved: dict[str, Moved]) -> Feature | None:
+    """Memory of tensors that kernels used and that were neither sent nor promised. A result that is a view of
+    something larger counts with what is over.
+    """
+    if ask.scratch_bytes is None:
+        return None
+    outputs = [output for output in ask.outputs if isinstance(output, Output)]
+    promised = {
+        key: math.prod(output.shape) * DTYPES[output.dtype].storage.itemsize
+        for (key, _), output in zip(_returned_keys(ask), outputs, strict=True)
+    }
+    own = [tensor for tensor in moved.values() if not tensor.tensor.startswith("arg")]
+    got = sum(max(0, tensor.nbytes - promised.get(tensor.tensor, 0)) for tensor in own)
+    if not got <= ask.scratch_bytes:
+        return Feature("scratch", messages.too_much_scratch(got, ask.scratch_bytes))
     return None
 
 

@@ -72,7 +72,8 @@ class Prober:
 
 def _probe_name(case: Case) -> str:
     dims = ",".join(f"{axis}={length}" for axis, length in sorted(case.dims.items()))
-    return f"probe {case.about or case.data} {case.dtype} {case.layout} {dims}"
+    settings = "".join(f" {name}={value}" for name, value in sorted(case.settings.items()))
+    return f"probe {case.about or case.data} {case.dtype} {case.layout} {dims}{settings}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def _least(axis: Axis, case: Case, prober: Prober, block: int) -> tuple[Case, Tr
                 failing = shorter
                 break
             passing = shorter
-        while passing is not None and failing - passing > 1:
+        while passing is not None and failing - passing > 1 and not axis.only:
             middle = (failing + passing) // 2
             if prober.at(case.resized(axis.name, middle)).ok:
                 passing = middle
@@ -135,6 +136,8 @@ def _least(axis: Axis, case: Case, prober: Prober, block: int) -> tuple[Case, Tr
 
 def _ladder(axis: Axis, length: int, block: int) -> list[int]:
     """Lengths to try on the way up from the least, those where tiles end among them; all shorter than `length`."""
+    if axis.only:
+        return [step for step in axis.only if step < length]
     steps = {axis.least, axis.least + 1}
     if axis.tiled:
         steps |= {block - 1, block, block + 1, 2 * block, 2 * block + 1}

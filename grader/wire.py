@@ -204,7 +204,8 @@ class Moved(Struct, frozen=True, kw_only=True):
     `tensor` is ``argN``, ``retN`` (the N-th tensor returned) or ``tmpN``. Bytes are counted per active lane. The
     element maxima are how often the busiest element was touched, once per load or store instruction of a program.
     `covered` is the share of the tensor's bytes that a kernel stored last and that nobody changed since. `foreign`
-    counts bytes loaded that came neither from the judge nor from a kernel: something else computed them.
+    counts bytes loaded that came neither from the judge nor from a kernel: something else computed them. `nbytes`
+    is the size of the memory that the tensor lies in.
     """
 
     tensor: str
@@ -214,6 +215,7 @@ class Moved(Struct, frozen=True, kw_only=True):
     stored_elements_max: int = 0
     covered: float = 0.0
     foreign_bytes: int = 0
+    nbytes: int = 0
 
 
 class Returned(Struct, frozen=True, kw_only=True, tag="returned"):

@@ -4,6 +4,7 @@ Reading order: `dtypes` (exact rounding) → `data` and `shapes` (what is drawn)
 `tolerance` (how close is right) → `case` (how a suite is written).
 """
 
+from grader.kit.attention import AttentionShape, attention_inputs, near_attention, visible_keys
 from grader.kit.case import (
     Argument,
     Ask,
@@ -42,6 +43,7 @@ __all__ = [
     "SIZE_RULE",
     "Argument",
     "Ask",
+    "AttentionShape",
     "Axis",
     "BadTolerance",
     "Case",
@@ -59,6 +61,7 @@ __all__ = [
     "Suite",
     "Tolerance",
     "Values",
+    "attention_inputs",
     "big_enough",
     "build",
     "decode",
@@ -69,10 +72,12 @@ __all__ = [
     "generator",
     "half_ulp",
     "lengths",
+    "near_attention",
     "place",
     "pooled",
     "rounded",
     "tile_block",
     "tolerance",
+    "visible_keys",
     "window",
 ]

@@ -35,6 +35,7 @@ class Axis:
     many: str  # "rows"
     tiled: bool = False
     least: int = 1
+    only: tuple[int, ...] = ()  # the lengths that the contract allows, shortest first; all when empty
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Case:
     reason.
 
     `about` says in words what a case without shape and data is: the name of a model, a question. It replaces the
-    words for shape and data, and `play` may look its input up by it.
+    words for shape and data, and `play` may look its input up by it. `settings` are arguments other than arrays
+    (``{"causal": True}``); they are said beside the data.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Case:
     visible: bool = False
     block: int = 64  # the tile length that data axes are drawn for
     about: str = ""
+    settings: Mapping[str, Plain] = field(default_factory=dict)
 
     def resized(self, axis: str, length: int) -> Case:
         """The same case with one axis changed."""
@@ -97,7 +100,8 @@ class Ask:
 
     `raises` names the exception that the call must raise instead (or one derived from it); all arrays must then
     be as they were sent. `reuse` are the positions of arrays that the call may overwrite as it likes. `peak_bytes`
-    is how far the memory in use may grow during the call.
+    is how far the memory in use may grow during the call. `scratch_bytes` is how much memory kernels may use
+    besides the arguments and the results, where the lane counts it.
     """
 
     entry: str
@@ -106,6 +110,7 @@ class Ask:
     raises: str = ""
     reuse: tuple[int, ...] = ()
     peak_bytes: int | None = None
+    scratch_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,8 +156,16 @@ class Suite:
         """The data and, when it is not plain, the layout in words; or what the case is about."""
         if case.about:
             return case.about
-        layout = "" if case.layout == "contiguous" else f", {LAYOUTS[case.layout]}"
-        return DATA[case.data].words + layout
+        settings = [setting_words(name, value) for name, value in case.settings.items()]
+        layout = [] if case.layout == "contiguous" else [LAYOUTS[case.layout]]
+        return ", ".join([DATA[case.data].words, *settings, *layout])
+
+
+def setting_words(name: str, value: Plain) -> str:
+    """An argument other than an array in words: "causal", "not causal", "window 64"."""
+    if isinstance(value, bool):
+        return name if value else f"not {name}"
+    return f"{name} {value}"
 
 
 def faults_of(suite: Suite) -> list[str]:

@@ -42,12 +42,16 @@ def _shifted(offset: float, spread: float = 1.0) -> Callable[[np.random.Generato
 
 
 def _ramp(rise: float) -> Callable[[np.random.Generator, Shape, int], Values]:
-    """A slope of `rise` from the first column to the last, with noise too small to hide a tile's share of it."""
+    """Strictly monotone, by about `rise` over the row: each tile has a new extreme, wherever tiles end.
+
+    Level and slope differ from row to row, and each element is off the line by up to half a step.
+    """
 
     def build(rng: np.random.Generator, shape: Shape, block: int) -> Values:
-        tiles = max(1, -(-shape[-1] // block))
-        slope = np.linspace(-rise / 2, rise / 2, shape[-1])
-        return slope + abs(rise) / (8 * tiles) * rng.standard_normal(shape)
+        rows = (*shape[:-1], 1)
+        step = rise * rng.uniform(0.75, 1.25, rows) / max(1, shape[-1] - 1)
+        place = np.arange(shape[-1]) - (shape[-1] - 1) / 2 + rng.uniform(-0.45, 0.45, shape)
+        return rng.standard_normal(rows) + step * place
 
     return build
 

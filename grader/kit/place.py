@@ -38,19 +38,23 @@ LAYOUTS: dict[str, str] = {
     "expanded": "one row expanded",
     "transposed": "the last two axes swapped in memory",
     "sliced": "every other column of a wider array",
+    "interleaved": "heads side by side in memory",
+    "shared": "one head shown for all heads",
 }
 
 
 def place(values: Values, dtype: str, layout: str = "contiguous") -> Placed:
     """Round `values` to `dtype` and lay them out between guard bands.
 
-    Layouts are the keys of `LAYOUTS`. "expanded" repeats the first row with stride 0 along every axis but the last.
-    Raises `KeyError` for an unknown layout.
+    Layouts are the keys of `LAYOUTS`. "expanded" repeats the first row with stride 0 along every axis but the last,
+    "shared" the first head (third axis from the end, if there is one). Raises `KeyError` for an unknown layout.
     """
     shape = tuple(int(n) for n in np.shape(values))
     if layout == "expanded":
         first = np.asarray(values)[(0,) * (len(shape) - 1)]
         values = np.broadcast_to(first, shape)
+    if layout == "shared" and len(shape) > 2:
+        values = np.broadcast_to(np.asarray(values)[..., :1, :, :], shape)
     raw = encode(values, dtype)
     strides = _strides(shape, layout)
     extent = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if math.prod(shape) else 0
@@ -100,4 +104,13 @@ def _strides(shape: tuple[int, ...], layout: str) -> tuple[int, ...]:
         return (*swapped[:-2], swapped[-1], swapped[-2])
     if layout == "sliced":
         return tuple(2 * s for s in dense)
+    if len(shape) < 3 and layout in ("interleaved", "shared"):
+        return tuple(dense)
+    if layout == "interleaved":  # as [..., rows, heads, columns] in memory
+        *outer, heads, rows, columns = shape
+        swapped = _strides((*outer, rows, heads, columns), "contiguous")
+        return (*swapped[:-3], swapped[-2], swapped[-3], swapped[-1])
+    if layout == "shared":
+        one = _strides((*shape[:-3], 1, *shape[-2:]), "contiguous")
+        return (*one[:-3], 0, *one[-2:])
     raise KeyError(layout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,24 @@ def test_a_slot_that_three_rows_share_may_be_loaded_for_each() -> None:
     shared = ask("expanded")
     assert key(returned(arg={"loaded_elements_max": 6}), shared) is None
     assert key(returned(arg={"loaded_elements_max": 7}), shared) == "loads"
+
+
+def test_loads_may_be_limited_for_some_arguments_only() -> None:
+    of_x, of_y = (DRILL.model_copy(update={"rules": Rules(loads_per_element=1, loads_of=(n,))}) for n in ("x", "y"))
+    reply = returned(arg={"loaded_elements_max": 2})
+    assert (found := broken_rule(of_x, ask(), reply, counted=True)) is not None and found.key == "loads"
+    assert broken_rule(of_y, ask(), reply, counted=True) is None
+
+
+@pytest.mark.parametrize(
+    ("tmp", "ret", "kept"),
+    [(100, 60, True), (101, 60, False), (0, 160, True), (40, 121, False), (60, 100, True), (0, 0, True)],
+)
+def test_scratch_is_what_lies_beside_arguments_and_results(tmp: int, ret: int, kept: bool) -> None:
+    asked = replace(ask(), scratch_bytes=100)  # the result itself has 60 bytes
+    reply = returned(arg={"nbytes": 9999}, ret={"nbytes": ret}, more=[Moved(tensor="tmp1", nbytes=tmp)])
+    assert key(reply, asked) == (None if kept else "scratch")
+    assert key(reply) is None
 
 
 def test_a_drill_without_rules_breaks_none() -> None:

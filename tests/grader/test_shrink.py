@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 
 from grader import shrink
 from grader.judge import judge_case
-from grader.kit import Case
+from grader.kit import Axis, Case
 from grader.pool import Failure, FailureKind
 from grader.shrink import Point, Prober, Spent, by_tiles, smallest, trend
 from grader.wire import Launch
@@ -55,6 +57,25 @@ def test_the_smallest_failing_shape_and_its_neighbour(
     bad: Callable[[Any], bool], failing: dict[str, int], passing: dict[str, int] | None
 ) -> None:
     assert found(bad)[:2] == (failing, passing)
+
+
+def test_an_axis_of_few_lengths_is_tried_at_those_only() -> None:
+    axis = Axis("rows", "row", "rows", only=(16, 32, 64, 128))
+    tried: list[int] = []
+
+    class Asked:
+        def at(self, case: Case) -> Any:
+            tried.append(case.dims["rows"])
+            return SimpleNamespace(ok=case.dims["rows"] < 64, case=case)
+
+    found, passing = shrink._least(axis, replace(BASE, dims={"rows": 128, "cols": 60}), Asked(), 16)  # type: ignore[arg-type]
+    assert (found.dims["rows"], passing.case.dims["rows"]) == (64, 32)  # type: ignore[union-attr]
+    assert set(tried) == {16, 32, 64}
+
+
+def test_settings_tell_probes_apart() -> None:
+    names = {shrink._probe_name(replace(BASE, settings={"causal": causal})) for causal in (True, False)}
+    assert len(names) == 2
 
 
 def test_never_more_than_twenty_runs() -> None:

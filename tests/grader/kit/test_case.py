@@ -59,3 +59,9 @@ def test_lengths_around_a_block() -> None:
 )
 def test_the_block_that_cuts_tiles(blocks: tuple[int, ...], longest: int, found: int | None) -> None:
     assert tile_block(blocks, longest) == found
+
+
+def test_settings_are_said_beside_the_data() -> None:
+    case = replace(SEEN, settings={"causal": True, "window": 64}, layout="padded")
+    assert suite(case).data_words(case) == "normal values, causal, window 64, rows longer than the view"
+    assert suite(SEEN).data_words(replace(SEEN, settings={"causal": False})) == "normal values, not causal"

@@ -38,6 +38,17 @@ def test_layouts_have_the_strides_they_promise() -> None:
     assert strides["expanded"] == (0, 1)
     assert strides["transposed"] == (1, 3)
     assert strides["sliced"] == (10, 2)
+    assert strides["interleaved"] == strides["shared"] == (5, 1)
+
+
+def test_layouts_of_heads() -> None:
+    values = np.arange(2 * 3 * 4 * 5, dtype=float).reshape(2, 3, 4, 5)
+    beside = place(values, "fp32", "interleaved")
+    assert beside.strides == (60, 5, 15, 1)
+    assert np.array_equal(window(beside.storage, beside.shape, beside.strides, beside.offset), values)
+    one = place(values, "fp32", "shared")
+    assert one.strides == (20, 0, 5, 1)
+    assert np.array_equal(one.values, np.broadcast_to(values[:, :1], values.shape))
 
 
 def test_integers_are_guarded_by_their_least_value() -> None:
