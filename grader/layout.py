@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 
 RUNNER: Final = "/runner"  # where our modules for the inside appear
-PYTHON: Final = sys.executable
+# A checkout may be reached through a link; inside there are only real paths.
+PYTHON: Final = str(Path(sys.executable).parent.resolve() / Path(sys.executable).name)
 PACKAGE: Final = Path(__file__).resolve().parent
 ROOT: Final = PACKAGE.parent  # the repository, or the site-packages we are installed in
 
@@ -93,7 +94,8 @@ def precompile() -> None:
 def _wanted() -> list[Path]:
     """Folders and files of the host that a runner needs to see."""
     wanted = [Path("/usr"), Path("/etc/ld.so.cache"), Path("/etc/alternatives"), *(Path("/") / n for n in LINKS)]
-    wanted += [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).resolve().parent.parent]
+    wanted += [Path(sys.base_prefix).resolve(), Path(sys.prefix).resolve()]
+    wanted += [Path(sys.executable).resolve().parent.parent]
     wanted += [place for name in NEEDED if (place := package_folder(name)) is not None]
     return [path for path in wanted if path.exists() and not path.is_symlink() and path != Path("/")]
 
@@ -112,7 +114,7 @@ def package_folder(name: str) -> Path | None:
     found = importlib.util.find_spec(name)
     if found is None or found.origin is None:
         return None
-    return Path(found.origin).parent.parent
+    return Path(found.origin).resolve().parent.parent
 
 
 def _covered(shown: list[Path], hidden: tuple[Path, ...]) -> list[Path]:

@@ -308,3 +308,12 @@ def test_limits_of_version_2_groups_go_where_the_kernel_reads_them(tmp_path: Pat
     assert group.killed_for_memory()
     (tmp_path / "memory.events").write_text("low 0\noom_kill 0\n")
     assert not group.killed_for_memory()
+
+
+def test_a_checkout_reached_through_a_link_confines_too(tmp_path: Path) -> None:
+    link = tmp_path / "checkout"
+    link.symlink_to(Path(sys.prefix).parent)
+    python = link / Path(sys.prefix).name / "bin" / Path(sys.executable).name
+    code = "import json; from grader import examine; print(json.dumps(examine.confinement()['uid']))"
+    found = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert int(found.stdout) > 0
