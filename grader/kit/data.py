@@ -44,13 +44,13 @@ def _shifted(offset: float, spread: float = 1.0) -> Callable[[np.random.Generato
 def _ramp(rise: float) -> Callable[[np.random.Generator, Shape, int], Values]:
     """Strictly monotone, by about `rise` over the row: each tile has a new extreme, wherever tiles end.
 
-    Level and slope differ from row to row, and each element is off the line by up to half a step.
+    Level and slope differ from row to row, and each element is off the line by up to a quarter of a step.
     """
 
     def build(rng: np.random.Generator, shape: Shape, block: int) -> Values:
         rows = (*shape[:-1], 1)
         step = rise * rng.uniform(0.75, 1.25, rows) / max(1, shape[-1] - 1)
-        place = np.arange(shape[-1]) - (shape[-1] - 1) / 2 + rng.uniform(-0.45, 0.45, shape)
+        place = np.arange(shape[-1]) - (shape[-1] - 1) / 2 + rng.uniform(-0.25, 0.25, shape)
         return rng.standard_normal(rows) + step * place
 
     return build

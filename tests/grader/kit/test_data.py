@@ -28,14 +28,16 @@ def drawn(name: str, shape: tuple[int, int] = (3, 4 * BLOCK)) -> np.ndarray:
     return build(name, generator(b"seed", name), shape, BLOCK)
 
 
-def test_rising_has_a_new_maximum_in_every_tile() -> None:
-    tops = drawn("rising").reshape(3, 4, BLOCK).max(axis=2)
-    assert (np.diff(tops, axis=1) > 0).all()
+@given(cols=st.integers(2, 600), seed=st.binary(max_size=8))
+def test_rising_has_a_new_maximum_in_every_tile_wherever_tiles_end(cols: int, seed: bytes) -> None:
+    values = build("rising", generator(seed), (2, cols), BLOCK)
+    assert (np.diff(values, axis=1) > 0).all()
+    assert (values[:, -1] - values[:, 0] > 6).all(), "enough for a missing rescale to show"
 
 
-def test_falling_has_none() -> None:
-    tops = drawn("falling").reshape(3, 4, BLOCK).max(axis=2)
-    assert (np.diff(tops, axis=1) < 0).all()
+@given(cols=st.integers(2, 600), seed=st.binary(max_size=8))
+def test_falling_never_has_a_new_maximum(cols: int, seed: bytes) -> None:
+    assert (np.diff(build("falling", generator(seed), (2, cols), BLOCK), axis=1) < 0).all()
 
 
 def test_negative_is_far_below_zero() -> None:
