@@ -52,8 +52,8 @@ class Counts:
     def __init__(self, size: int) -> None:
         self.size = size
         self.lanes = 0
-        self._steps: NDArray[np.int64] | None = None
-        self._points: NDArray[np.int64] | None = None
+        self._steps: NDArray[np.int32] | None = None
+        self._points: NDArray[np.int32] | None = None
 
     def add(self, touch: Touch) -> None:
         length = touch.reach.length
@@ -71,15 +71,15 @@ class Counts:
 
     def _add_rows(self, starts: Array, length: int, times: int) -> None:
         if self._steps is None:
-            self._steps = np.zeros(self.size + 1, np.int64)
+            self._steps = np.zeros(self.size + 1, np.int32)
         np.add.at(self._steps, starts, times)
         np.subtract.at(self._steps, starts + length, times)
 
     def _add_points(self, index: Array, times: int) -> None:
         if self._points is None:
-            self._points = np.zeros(self.size, np.int64)
+            self._points = np.zeros(self.size, np.int32)
         if index.size * 4 > self.size:
-            self._points += np.bincount(index, minlength=self.size) * times
+            self._points += (np.bincount(index, minlength=self.size) * times).astype(np.int32)
         else:
             np.add.at(self._points, index, times)
 
@@ -90,8 +90,8 @@ class Counts:
         active = every.reshape(-1) if chosen is None else every[chosen].reshape(-1)
         self._add_points(np.unique(active) % self.size, times)
 
-    def per_element(self) -> NDArray[np.int64]:
-        out = np.zeros(self.size, np.int64) if self._steps is None else np.cumsum(self._steps[:-1])
+    def per_element(self) -> NDArray[np.int32]:
+        out = np.zeros(self.size, np.int32) if self._steps is None else np.cumsum(self._steps[:-1], dtype=np.int32)
         return out if self._points is None else out + self._points
 
     @property

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 keep_freed_memory()
 
-FIRST_CHUNK = 4096  # programs; the first chunk finds out how large their tiles are
+FIRST_CHUNK = 1024  # programs; the first chunk finds out how large their tiles are
 LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "debug")
 
 options = Options()
@@ -103,16 +103,19 @@ def _chunks(kernel: Function, grid: tuple[int, int, int], env: dict[str, Any], r
     numbers = np.arange(total)
     chunk = options.chunk or min(total, FIRST_CHUNK)
     run.limit = math.inf if options.chunk else 2 * options.budget
-    begin = 0
+    begin, large_tiles = 0, False
     while begin < total:
         end = _cut(begin, chunk, total, grid[0])
         record.mark()
         try:
             _run_chunk(kernel, run, numbers[begin:end], env)
         except Rechunk as large:
+            large_tiles = True
             record.forget()
             chunk = max(1, min(chunk // 2, options.budget // max(1, large.per_program)))
             continue
+        if begin == 0 and not options.chunk and not large_tiles:
+            chunk = max(chunk, 2 * options.budget * (end - begin) // run.largest)
         begin = end
 
 

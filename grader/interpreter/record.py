@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grader.interpreter.dtypes import Array
     from grader.interpreter.run import Run
 
-MOST_LOGGED = 1 << 26  # entries of index arrays that one launch keeps in order to look for races
+MOST_LOGGED = 1 << 24  # array elements kept by one launch in order to look for races; behind that it stops
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Recorder:
                 loads, stores, atomics = (Counts(storage.size) for _ in range(3))
                 traffic = launch.traffic[storage.key] = Traffic(storage, name, loads, stores, atomics)
             {"load": traffic.loads, "store": traffic.stores, "atomic": traffic.atomics}[touch.kind].add(touch)
-            self._logged += touch.reach.starts.size
-            if touch.kind != "load" or self._logged < MOST_LOGGED:
+            self._logged += touch.reach.starts.size + (0 if touch.values is None else touch.values.size)
+            if self._logged < MOST_LOGGED:
                 traffic.touches.append(touch)
         self._pending.clear()

@@ -277,7 +277,7 @@ def test_files_with_a_device_and_benchmarks_load() -> None:
     assert learner.benchmark(1, "x") >= 0
     with pytest.raises(interpreter.Unsupported, match="benchmarks do not run"):
         learner.benchmark.run(print_data=True)
-    with pytest.raises(interpreter.Unsupported, match="gluon.jit is not supported"):
+    with pytest.raises(interpreter.Unsupported, match=r"gluon\.jit is not supported"):
         learner.gluon.jit(lambda: None)
 
 
