@@ -1,4 +1,4 @@
-"""Property tests of the grader: no deadline for a single example, since the machine may be busy with something else."""
+"""Property tests of the grader: no deadline for an example, since the machine may be busy with something else."""
 
 from __future__ import annotations
 
