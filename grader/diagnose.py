@@ -59,13 +59,13 @@ def probe(bench: Bench, judged: Sequence[Judged], runner: Caller) -> Probed:
     prober = Prober(run, SHRINK_RUNS, deadline)
     visible = [one.case for one in judged if one.case.visible and not one.accepted]
     base = first_failing((*suite.probes, *visible[:1]), prober)
-    block = _block(suite, judged)
     if base is None:
         return Probed()
-    block = block or base.block
-    found = smallest(suite, base, prober, block)
+    found = smallest(suite, base, prober, _block(suite, judged) or base.block)
     if found is None:
         return Probed()
+    # A call that raises reports no launch, so where all cases did, a probe that passed may know the block.
+    block = _block(suite, judged) or _block(suite, [tried.judged for tried in prober.tried]) or base.block
     prober.allow(CURVE_RUNS)
     curve = by_tiles(suite, found.failing.case, prober, block)
     return Probed(

@@ -53,6 +53,11 @@ class Prober:
         """Start a new count of runs; the deadline stays."""
         self._left = runs
 
+    @property
+    def tried(self) -> list[Try]:
+        """The probes so far, in order."""
+        return list(self._seen.values())
+
     def at(self, case: Case) -> Try:
         """How `case` goes. Raises `Spent`."""
         probe = replace(case, name=_probe_name(case), visible=True)
