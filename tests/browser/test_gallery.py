@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from tests.app.samples import SAMPLES
 from tests.browser.conftest import SCREENSHOTS
-from tests.browser.watch import DESKTOP, SIZES, Watched, axe, new_context, shoot
+from tests.browser.watch import DESKTOP, SIZES, Watched, axe, new_context, settle, shoot
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 STREAMS = ("submission/loading", "submission/queued", "submission/retrying")
@@ -19,16 +19,18 @@ SHEETS = ("card/long",)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_page_is_sound(browser: Browser, gallery_site: str, name: str, theme: str) -> None:
     quiet = ("404 (Not Found)",) if name in (*STREAMS, *SHEETS) else ()
+    context = new_context(browser, DESKTOP, theme)
+    watched = Watched(context.new_page(), quiet)
+    page = watched.page
+    page.goto(f"{gallery_site}/gallery/{name}")
     for label, size in SIZES.items():
-        context = new_context(browser, size, theme)
-        watched = Watched(context.new_page(), quiet)
-        watched.page.goto(f"{gallery_site}/gallery/{name}")
-        watched.page.wait_for_load_state("networkidle")
+        page.set_viewport_size({"width": size["width"], "height": size["height"]})
+        settle(page)
         watched.assert_clean()
-        shoot(watched.page, SCREENSHOTS / "gallery", f"{name.replace('/', '-')}-{label}-{theme}")
+        shoot(page, SCREENSHOTS / "gallery", f"{name.replace('/', '-')}-{label}-{theme}")
         if size is DESKTOP:
-            assert axe(watched.page) == []
-        context.close()
+            assert axe(page) == []
+    context.close()
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,7 @@ def test_nothing_moves_while_a_page_loads(browser: Browser, gallery_site: str, n
         context = new_context(browser, size, "light")
         watched = Watched(context.new_page())
         watched.page.goto(f"{gallery_site}/gallery/{name}")
-        watched.page.wait_for_load_state("networkidle")
+        settle(watched.page)
         assert watched.shift() <= 0.02
         context.close()
 

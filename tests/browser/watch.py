@@ -62,6 +62,13 @@ def new_context(browser: Browser, size: dict[str, int], scheme: str, script: boo
     )
 
 
+def settle(page: Page) -> None:
+    """Wait until the faces are there and the layout has answered."""
+    page.evaluate(
+        "document.fonts.ready.then(() => new Promise((go) => requestAnimationFrame(() => setTimeout(go, 50))))"
+    )
+
+
 def axe(page: Page) -> list[str]:
     """What axe finds serious or critical, a line each."""
     page.evaluate(AXE)
