@@ -311,6 +311,8 @@ DRILL = DrillRow(
     level="Core",
     lanes=(Lane.CPU, Lane.GPU),
     standing=Standing.TRIED,
+    refused=29,
+    accepted=6,
     summary="Softmax over rows of any length, one tile of columns at a time, reading each element at most twice.",
 )
 DRILLS = (
