@@ -30,7 +30,7 @@ RUN pip install -c constraints.txt torch --index-url https://download.pytorch.or
 RUN mkdir -p app grader migrations && touch app/__init__.py grader/__init__.py migrations/__init__.py \
     && pip install -c constraints.txt -e '.[grader]'
 COPY . .
-HEALTHCHECK --interval=15s --timeout=10s --start-period=60s CMD ["tilewright", "worker", "--lane", "cpu", "--check"]
+HEALTHCHECK --interval=15s --timeout=10s --start-period=60s CMD ["tilewright", "workers", "--lane", "cpu", "--here"]
 CMD ["tilewright", "worker", "--lane", "cpu"]
 
 FROM worker AS worker-gpu
@@ -38,5 +38,5 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev &
 RUN mkdir -p app grader migrations && touch app/__init__.py grader/__init__.py migrations/__init__.py \
     && pip install -c constraints.txt -e '.[grader]'
 COPY . .
-HEALTHCHECK --interval=15s --timeout=10s --start-period=120s CMD ["tilewright", "worker", "--lane", "gpu", "--check"]
+HEALTHCHECK --interval=15s --timeout=10s --start-period=120s CMD ["tilewright", "workers", "--lane", "gpu", "--here"]
 CMD ["tilewright", "worker", "--lane", "gpu"]

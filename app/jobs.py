@@ -143,7 +143,7 @@ class Engine:
     """The side that does the work: one per worker process, listening to the queue of one lane."""
 
     def __init__(self, settings: Settings, database: Database, lane: Lane, work: Callable[[str], None]) -> None:
-        self.id = f"{socket.gethostname()[:80]}:{lane}:{os.getpid()}-{secrets.token_hex(3)}"
+        self.id = f"{_host()}:{lane}:{os.getpid()}-{secrets.token_hex(3)}"
         self._settings = settings
         self._database = database
         self._lane = lane
@@ -243,6 +243,15 @@ def living(session: Session, dead_after_seconds: float) -> list[Heartbeat]:
     return list(session.scalars(select(Heartbeat).where(Heartbeat.seen_at >= limit).order_by(Heartbeat.id)))
 
 
+def of_this_host(worker: str) -> bool:
+    """Whether a worker runs on this host, as its id says."""
+    return worker.partition(":")[0] == _host()
+
+
+def _host() -> str:
+    return socket.gethostname()[:80]
+
+
 def queue_of(lane: Lane) -> str:
     """The name of a lane's queue."""
     return f"lane-{lane}"
@@ -276,9 +285,8 @@ def _register() -> None:
 
 def _process_gone(worker: str) -> bool:
     """Whether a worker of this host, as its id says, has no process any more. For a reused pid, silence decides."""
-    host, _, rest = worker.partition(":")
-    pid = rest.partition(":")[2].partition("-")[0]
-    if host != socket.gethostname()[:80] or not pid.isdigit():
+    pid = worker.rpartition(":")[2].partition("-")[0]
+    if not of_this_host(worker) or not pid.isdigit():
         return False
     if int(pid) == os.getpid():
         return True  # an earlier process had our pid, as in a restarted container

@@ -174,6 +174,17 @@ def user_password(username: Username, password: Password) -> None:
 
 
 @app.command()
+def workers(
+    lane: Annotated[Lane | None, typer.Option(help="Only this lane: cpu or gpu.")] = None,
+    here: Annotated[bool, typer.Option("--here", help="Only those of this host.")] = False,
+) -> None:
+    """List the workers that live. Exit 1 when none of them can grade: a health check."""
+    from app.cli.workers import list_workers
+
+    sys.exit(list_workers(Settings(), lane, here))
+
+
+@app.command()
 def doctor() -> None:
     """Examine this machine: what works, what does not, and what to do about it."""
     from app.cli.doctor import examine

@@ -16,6 +16,7 @@ import urllib.request
 import structlog
 import typer
 
+from app.errors import AppError
 from app.settings import Settings, configure_logs, variable
 from grader.verdict import Lane
 
@@ -31,6 +32,7 @@ def serve_web(settings: Settings) -> None:
     from app.main import create_app
 
     configure_logs(settings)
+    require_port(settings.host, settings.port)
     application = create_app(settings)
     check_tables(application.state.database)
     uvicorn.run(
@@ -53,7 +55,7 @@ def run_together(settings: Settings) -> int:
     watches us sees it.
     """
     configure_logs(settings)
-    port = settings.port or _free_port(settings.host)
+    port = require_port(settings.host, settings.port)
     environment = {**os.environ, variable("port"): str(port)}
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -120,8 +122,17 @@ def _reachable(host: str) -> str:
     return "127.0.0.1" if host in ("0.0.0.0", "::", "") else host  # noqa: S104 - compared, not bound
 
 
-def _free_port(host: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        port: int = probe.getsockname()[1]
-        return port
+def require_port(host: str, port: int) -> int:
+    """The port to listen on, a free one for 0. Raises `AppError` for one that is taken, before anything is started:
+    otherwise the answer of whoever has it would pass for ours.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            what_to_do = "Stop what listens there, or set TILEWRIGHT_PORT to another port (0 takes a free one)."
+            raise AppError(f"{host}:{port} cannot be listened on: {error.strerror}.", what_to_do) from error
+        taken: int = probe.getsockname()[1]
+        return taken

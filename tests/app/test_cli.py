@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,11 +14,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from app import jobs
 from app.accounts import service as accounts
 from app.accounts.models import Role
 from app.cli import app, main
 from app.cli.grading import told
-from app.db import Database
+from app.db import Database, now
 from app.settings import ROOT
 from grader.verdict import CaseResult, Diagnosis, Lane, Mismatch, Outcome, Probe, Verdict, Where, decode_verdict
 
@@ -185,3 +187,42 @@ def test_a_verdict_for_the_terminal_hides_what_is_hidden_and_acts_on_nothing() -
     assert "Nearest passing shape:  1 × 64" in lines
     printed = json.dumps(lines, ensure_ascii=False)
     assert "\\u001b" not in printed
+
+
+@pytest.mark.parametrize("command", ["serve", "run"])
+def test_a_port_in_use_is_said_in_one_line(
+    tilewright: Tilewright, data: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        monkeypatch.setenv("TILEWRIGHT_PORT", str(port))
+        ended = tilewright(command, data=data)
+    assert ended.status == 2
+    assert f"127.0.0.1:{port} cannot be listened on" in ended.err and "TILEWRIGHT_PORT" in ended.err
+    assert "ready" not in ended.out
+
+
+def test_workers_are_listed_and_a_lane_without_one_is_unhealthy(tilewright: Tilewright, data: Path) -> None:
+    nobody = tilewright("workers", data=data)
+    assert nobody.status == 1 and "No worker lives" in nobody.err
+    database = Database(f"sqlite:///{data / 'tilewright.db'}")
+    with database.write() as session:
+        for name, lane, trouble in (("here", "cpu", None), ("elsewhere", "gpu", "no sandbox")):
+            host = socket.gethostname()[:80] if name == "here" else name
+            session.add(
+                jobs.Heartbeat(
+                    id=f"{host}:{lane}:1-a",
+                    lane=lane,
+                    started_at=now(),
+                    seen_at=now(),
+                    slots=1,
+                    busy=0,
+                    trouble=trouble,
+                )
+            )
+    database.close()
+    assert tilewright("workers", data=data).out.count("\n") == 2
+    assert tilewright("workers", "--lane", "cpu", "--here", data=data).status == 0
+    sick = tilewright("workers", "--lane", "gpu", data=data)
+    assert sick.status == 1 and "no sandbox" in sick.out
+    assert tilewright("workers", "--lane", "gpu", "--here", data=data).status == 1
