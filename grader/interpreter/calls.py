@@ -24,21 +24,31 @@ _WITH_METHODS = (Value, BlockPointer)
 
 @compiles(ast.Call)
 def _call(scope: Scope, node: ast.Call) -> Code:
+    return compile_call(scope, node)
+
+
+def compile_call(scope: Scope, node: ast.Call, *, unused: bool = False) -> Code:
+    """`unused`: the statement throws the result away, so an atomic need not say what was there before."""
     line = node.lineno
     arguments = _arguments(scope, node)
-    if isinstance(node.func, ast.Attribute):
-        method = _method_call(scope, node.func)
-        if method is not None:
-            return _bound(method, arguments, line)
-    function = compile_expression(scope, node.func)
+    find = _method_call(scope, node.func) if isinstance(node.func, ast.Attribute) else None
+    if find is None:
+        find = _plain_call(compile_expression(scope, node.func))
 
-    def plain(run: Run, env: Env) -> Any:
-        target = function(run, env)
+    def call(run: Run, env: Env) -> Any:
+        target, first = find(run, env)
         args, kwargs = arguments(run, env)
         run.line = line
-        return invoke(run, target, args, kwargs)
+        run.result_unused = unused
+        result = invoke(run, target, [*first, *args], kwargs)
+        run.result_unused = False
+        return result
 
-    return plain
+    return call
+
+
+def _plain_call(function: Code) -> Callable[[Run, Env], tuple[Any, tuple[Any, ...]]]:
+    return lambda run, env: (function(run, env), ())
 
 
 def _method_call(scope: Scope, node: ast.Attribute) -> Callable[[Run, Env], tuple[Any, tuple[Any, ...]]] | None:
@@ -59,20 +69,6 @@ def _method_call(scope: Scope, node: ast.Attribute) -> Callable[[Run, Env], tupl
         return Builtin(name, table[name]), (owner,)
 
     return find
-
-
-def _bound(
-    find: Callable[[Run, Env], tuple[Any, tuple[Any, ...]]],
-    arguments: Callable[[Run, Env], tuple[list[Any], dict[str, Any]]],
-    line: int,
-) -> Code:
-    def bound(run: Run, env: Env) -> Any:
-        target, first = find(run, env)
-        args, kwargs = arguments(run, env)
-        run.line = line
-        return invoke(run, target, [*first, *args], kwargs)
-
-    return bound
 
 
 def _arguments(scope: Scope, node: ast.Call) -> Callable[[Run, Env], tuple[list[Any], dict[str, Any]]]:
@@ -115,6 +111,7 @@ def invoke(run: Run, target: Any, args: list[Any], kwargs: dict[str, Any]) -> An
             if trace is not None and trace.tb_next is None:  # the call itself, not something inside it
                 raise Rejected(f"tl.{target.name}: {error}".replace("()", "")) from None
             raise
+    run.result_unused = False
     if isinstance(target, Function):
         line = run.line
         result = target.inline(run, args, kwargs)

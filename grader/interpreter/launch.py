@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 keep_freed_memory()
 
 FIRST_CHUNK = 1024  # programs; the first chunk finds out how large their tiles are
-LAUNCH_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "debug")
+# Of Triton's backends: they change how a kernel is compiled, not what it computes.
+LAUNCH_OPTIONS = {
+    "num_warps", "num_stages", "num_ctas", "maxnreg", "minnreg", "cluster_dims", "ptx_version",
+    "ptx_options", "ir_override", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl", "debug",
+    "sanitize_overflow", "backend_name", "arch", "extern_libs", "supported_fp8_dtypes",
+    "default_dot_input_precision", "allowed_dot_input_precisions", "max_num_imprecise_acc_default",
+    "instrumentation_mode", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "schedule_hint",
+    "allow_flush_denorm",
+}  # fmt: skip
 
 options = Options()
 recorder: Recorder | None = None
@@ -40,7 +48,7 @@ def configure(
 def launch(kernel: Function, grid: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Run `kernel` on every program of `grid`."""
     record = recorder or Recorder()
-    given = {name: value for name, value in kwargs.items() if name in kernel.parameters}
+    given = {name: value for name, value in kwargs.items() if name not in LAUNCH_OPTIONS}
     bound = {name: unwrap(value) for name, value in kernel.bind(args, given).items()}
     size = _grid(grid, bound)
     settings = {name: kwargs[name] for name in LAUNCH_OPTIONS if name in kwargs}

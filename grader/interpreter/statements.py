@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from grader.interpreter.block import NOBODY, Block, Step, compiles
+from grader.interpreter.calls import compile_call
 from grader.interpreter.compiling import compile_expression, refuse
 from grader.interpreter.divergence import Branching, Env, as_rows, take_all
 from grader.interpreter.dtypes import Array
@@ -100,13 +101,13 @@ def _augmented(scope: Scope, node: ast.AugAssign) -> Step:
 def _expression(scope: Scope, node: ast.Expr) -> Step:
     if isinstance(node.value, ast.Constant):
         return lambda run, env: None  # a docstring
-    code = compile_expression(scope, node.value)
-    atomic = isinstance(node.value, ast.Call) and "atomic" in ast.unparse(node.value.func)
+    if isinstance(node.value, ast.Call):
+        code = compile_call(scope, node.value, unused=True)
+    else:
+        code = compile_expression(scope, node.value)
 
     def evaluate(run: Run, env: Env) -> None:
-        run.result_unused = atomic
         code(run, env)
-        run.result_unused = False
 
     return evaluate
 

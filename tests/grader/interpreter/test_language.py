@@ -175,6 +175,34 @@ def test_grid_forms_and_launch_options() -> None:
     assert launch(source, (0,), y, B=2).launches[0].grid == (0, 1, 1)
 
 
+def test_unknown_launch_arguments_are_refused() -> None:
+    source = "@triton.jit\ndef kernel(y):\n    tl.store(y, 1.0)\n"
+    with pytest.raises(interpreter.Rejected, match="unknown argument 'num_wraps'"):
+        launch(source, (1,), torch.zeros(1), num_wraps=4)
+    with pytest.raises(interpreter.Rejected, match="misses the argument y"):
+        launch(source, (1,))
+    with pytest.raises(interpreter.Rejected, match="takes 1 arguments, got 2"):
+        launch(source, (1,), torch.zeros(1), 3)
+
+
+def test_results_of_atomics_inside_other_calls() -> None:
+    source = """
+    @triton.jit
+    def atomic_place(counter):
+        return tl.atomic_add(counter, 1)
+
+    @triton.jit
+    def kernel(counter, y):
+        tl.atomic_add(y + tl.atomic_add(counter, 1), 5)
+        atomic_place(counter + 1)
+        tl.store(y + 8 + atomic_place(counter + 2), 1)
+    """
+    counter, y = torch.zeros(3, dtype=torch.int32), torch.zeros(16, dtype=torch.int32)
+    launch(source, (4,), counter, y)
+    assert counter.tolist() == [4, 4, 4]
+    assert y.tolist() == [5, 5, 5, 5, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]
+
+
 def test_autotune_and_heuristics_take_the_first_configuration() -> None:
     source = """
     @triton.autotune(configs=[triton.Config({"B": 8}, num_warps=2), triton.Config({"B": 16})], key=["n"])
