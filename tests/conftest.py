@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from sqlalchemy import text
 
@@ -14,6 +15,10 @@ from app.db import Base, Database, upgrade_tables
 from app.jobs import Jobs
 from app.settings import Settings
 from tests.postgres import Server, shared_server
+
+# A busy machine is slow, not wrong; and a failure found once must be found again.
+hypothesis.settings.register_profile("tilewright", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("tilewright")
 
 
 def session_folder(factory: pytest.TempPathFactory) -> Path:
