@@ -15,6 +15,7 @@ import hashlib
 import re
 import statistics
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +103,7 @@ def check(
     try:
         with Pools() as pools:
             for drill in chosen:
-                problems += check_drill(drill, pool or pools.of(drill), write=write, say=say)
+                problems += check_drill(drill, pools.of if pool is None else (lambda _: pool), write=write, say=say)
     except SandboxUnavailable as error:
         problems.append(Problem(str(folder), None, f"no sandbox: {error}", "see `tilewright doctor`"))
     for problem in problems:
@@ -112,11 +113,12 @@ def check(
 
 
 class Pools:
-    """Warm runners with no more in them than a drill needs: importing PyTorch is what makes them slow to start."""
+    """Warm runners with no more in them than a file needs: importing PyTorch is what makes them slow to start."""
 
     def __init__(self) -> None:
         self._open: dict[str, Pool] = {}
         self._stack = ExitStack()
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Pools:
         return self
@@ -125,15 +127,16 @@ class Pools:
         self._stack.close()
 
     def of(self, drill: Drill) -> Pool:
-        """The pool for the heaviest framework that a file for `drill` may choose."""
-        name = max((drill.framework, *drill.also), key=("numpy", "torch", "triton").index)
-        if name not in self._open:
-            self._open[name] = self._stack.enter_context(Pool(Lane.CPU, size=WORKERS, framework=name))
-        return self._open[name]
+        """The pool for the framework of `drill`. Usable from several threads."""
+        with self._lock:
+            if drill.framework not in self._open:
+                pool = Pool(Lane.CPU, size=WORKERS, framework=drill.framework)
+                self._open[drill.framework] = self._stack.enter_context(pool)
+            return self._open[drill.framework]
 
 
-def check_drill(drill: Drill, pool: Pool, *, write: bool, say: Say) -> list[Problem]:
-    """The whole gate for one drill."""
+def check_drill(drill: Drill, pool_for: Callable[[Drill], Pool], *, write: bool, say: Say) -> list[Problem]:
+    """The whole gate for one drill. A file may choose another framework, and gets runners for it."""
     say(f"{drill.id}: {drill.title}")
     try:
         answers = load_answers(drill)
@@ -146,7 +149,7 @@ def check_drill(drill: Drill, pool: Pool, *, write: bool, say: Say) -> list[Prob
     problems += found
     runs: list[Ran] = []
     with ThreadPoolExecutor(WORKERS) as threads:
-        for ran in threads.map(lambda specimen: _run(drill, specimen, pool), specimens):
+        for ran in threads.map(lambda specimen: _run(drill, specimen, pool_for), specimens):
             runs.append(ran)
             problems += _complaints(drill, ran)
             say(_row(ran))
@@ -203,11 +206,11 @@ def read_mutant(path: Path, drill: str) -> tuple[Specimen, list[Problem]]:
 # The runs.
 
 
-def _run(drill: Drill, specimen: Specimen, pool: Pool) -> Ran:
+def _run(drill: Drill, specimen: Specimen, pool_for: Callable[[Drill], Pool]) -> Ran:
     """Grade one file as a submission, with a seed that never changes, so that the matrix can be compared."""
     started = time.perf_counter()
     source = specimen.path.read_text(encoding="utf-8")
-    grading = Grading(drill, source, Lane.CPU, pool, SEED)
+    grading = Grading(drill, source, Lane.CPU, pool_for(drill.written_for(source)), SEED)
     grading.patience = 60.0  # the matrix must hold what the probes show, also on a busy machine
     *_, last = grading.events()
     if not isinstance(last, Decided):
