@@ -88,7 +88,7 @@ def _workspace(
     view = _view(request, viewer)
     history = submissions.history(session, viewer.id, state.drills, drill.id, limit=10) if viewer else ()
     newest = submissions.newest(session, viewer.id, drill.id) if viewer else None
-    statement = render_markdown(drill.statement)
+    statement = view.snapshot.statements.get(drill.id) or render_markdown(drill.statement)
     source = error.handed.source if error else newest.source if newest else drill.starter
     return WorkspacePage(
         drill=service.drill_row(drill, standings(request, session, viewer)),

@@ -77,6 +77,7 @@ def test_newcomer_reads_fails_passes_and_sees_it(browser: Browser, site: str) ->
     page.get_by_role("complementary").get_by_role("link", name="Tiled softmax").click()
     expect(page).to_have_url(re.compile("/drills/tiled_softmax$"))
 
+    expect(page.locator(".statement .katex").first).to_be_visible()
     paste(page, WRONG)
     page.keyboard.press("ControlOrMeta+Enter")
     expect(page.locator("#results .verdict")).to_be_visible(timeout=PATIENCE)
