@@ -139,6 +139,10 @@ def check_bounds(run: Run, reach: Reach, pointer: Value, mask: Value | None, wha
     return active
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _outside(run: Run, view: View, pointer: Value, mask: Value | None, what: str, low: int, high: int) -> None:
     """Say which element, program and lane; raise unless the access stays inside the storage."""
     rank = len(pointer.shape)
@@ -158,7 +162,7 @@ def _outside(run: Run, view: View, pointer: Value, mask: Value | None, what: str
     program = run.program(int(run.programs.rows[int(first[0])]))
     message = (
         f"{what} outside {where}: element {element - view.offset} of {view.name} (shape {list(view.shape)}), "
-        f"program {program}, lane {lane}; {lanes} lanes of {programs} programs"
+        f"program {program}, lane {lane}; {_count(lanes, 'lane')} of {_count(programs, 'program')}"
     )
     run.note(
         "out-of-bounds" if fatal else "outside-view",

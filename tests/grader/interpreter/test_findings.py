@@ -32,7 +32,7 @@ def test_load_past_the_storage_is_a_fault_with_element_program_and_lane() -> Non
     ) as caught:
         launch(COPY.format(load=""), (4,), x, y, 1000, B=256)
     assert caught.value.line == 4
-    assert "24 lanes of 1 programs" in str(caught.value)
+    assert "24 lanes of 1 program" in str(caught.value)
 
 
 def test_masked_tail_is_no_fault() -> None:
