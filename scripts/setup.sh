@@ -38,7 +38,7 @@ apt_install() {
 find_python() {
   local name
   for name in python3.13 python3.12 python3.11 python3; do
-    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))'; then
+    if command -v "$name" >/dev/null && "$name" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; then
       command -v "$name"; return
     fi
   done
@@ -81,8 +81,8 @@ install_packages() {
   # A test set-up holds everything that a run needs.
   [ "$PURPOSE" = run ] && [ "$(cat "$VENV/.tilewright-test" 2>/dev/null)" = "$want" ] && return
   install_torch
-  say "Installing Python packages"
-  pip install -q -c constraints.txt -e ".[$extras]" || die "The Python packages could not be installed." \
+  say "Installing Python packages (about a minute)"
+  pip install -qq -c constraints.txt -e ".[$extras]" || die "The Python packages could not be installed." \
     "See pip's message above; usually the connection to the package index."
   printf '%s' "$want" > "$stamp"
 }
