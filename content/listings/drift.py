@@ -11,7 +11,10 @@ TILE, ROWS, WIDTH, SINK = 128, 64, 16, 4.5
 
 
 def attend(scores, values, state=np.float32, rescale=True, fill=-np.inf):
-    """Scores [R, N] and values [R, N, D], tile by tile, keeping maximum, sum and accumulator of each row. Returns the output [R, D]."""
+    """Scores [R, N] and values [R, N, D], tile by tile, keeping maximum, sum and accumulator of each row.
+
+    Returns the output [R, D].
+    """
     rows, length = scores.shape
     pad = -length % TILE
     scores = np.pad(scores, ((0, 0), (0, pad)), constant_values=fill)
