@@ -1,0 +1,26 @@
+"""Merging only empty shares gives −∞ − −∞.
+
+ask: What is the largest log-sum-exp when no share has a key, and what do you subtract it from?
+expect: wrong_answer
+"""
+
+import math
+
+import numpy as np
+
+
+def partial(q, k, v):
+    if len(k) == 0:
+        return np.zeros_like(q), -math.inf
+    scores = k.astype(np.float32) @ q.astype(np.float32) * np.float32(1 / math.sqrt(len(q)))
+    top = scores.max()
+    weights = np.exp(scores - top)
+    total = weights.sum()
+    out = weights @ v.astype(np.float32) / total
+    return out.astype(q.dtype), top + np.log(total)
+
+
+def merge(o, lse):
+    top = lse.max()
+    weights = np.exp(lse - top)
+    return (weights @ o.astype(np.float32) / weights.sum()).astype(o.dtype)
