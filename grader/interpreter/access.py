@@ -17,6 +17,18 @@ from grader.interpreter.run import Run
 from grader.interpreter.undefined import filler, report_use
 from grader.interpreter.value import Shape, Value, align, broadcast_shape, is_number, scalar, value_of
 
+LOAD_CACHES = ("", ".ca", ".cg", ".cv")
+STORE_CACHES = ("", ".wb", ".cg", ".cs", ".wt")
+EVICTIONS = ("", "evict_first", "evict_last")
+
+
+def _check_hints(what: str, cache: Any, caches: tuple[str, ...], eviction: Any) -> None:
+    """Hints change nothing here, but the compiler refuses those that it does not know."""
+    if cache and cache not in caches:
+        raise Rejected(f"tl.{what}: cache modifier {cache!r} is not supported, only {', '.join(caches[1:])}")
+    if eviction and eviction not in EVICTIONS:
+        raise Rejected(f"tl.{what}: eviction policy {eviction!r} is not supported, only {', '.join(EVICTIONS[1:])}")
+
 
 def pointer_of(x: Any, what: str) -> tuple[Value, View]:
     if not isinstance(x, Value) or x.dtype.kind != "p" or x.memory is None:
@@ -49,6 +61,7 @@ def load(
     volatile: Any = False,
 ) -> Value:
     """The elements that `pointer` reaches; masked lanes hold `other`, or nothing defined."""
+    _check_hints("load", cache_modifier, LOAD_CACHES, eviction_policy)
     if isinstance(pointer, BlockPointer):
         if mask is not None or other is not None:
             raise Rejected("tl.load: mask and other cannot be given for a block pointer")
@@ -65,13 +78,13 @@ def load(
     starts = check_bounds(run, reach, target, active, "load")
     run.recorder.load(run, reach)
     element = target.dtype.element_ty
-    data = _fetched(run, reach, starts, target, element)
+    data = _fetched(run, reach, starts, element)
     if active is None:
         return run.make(element, target.shape, data, exact=True)
     return _filled(run, data, reach, active, target.shape, element, other)
 
 
-def _fetched(run: Run, reach: Reach, starts: Array, pointer: Value, element: DType) -> Array:
+def _fetched(run: Run, reach: Reach, starts: Array, element: DType) -> Array:
     """The held values of the active columns; inactive rows hold whatever lies at the start of the storage."""
     storage = reach.view.storage
     shape = np.broadcast_shapes(reach.starts.shape, () if reach.chosen is None else reach.chosen.shape)
@@ -158,6 +171,7 @@ def store(
     eviction_policy: Any = "",
 ) -> None:
     """Writes `value`, cast to the element type, where the mask is on. Programs write in their order."""
+    _check_hints("store", cache_modifier, STORE_CACHES, eviction_policy)
     if isinstance(pointer, BlockPointer):
         if mask is not None:
             raise Rejected("tl.store: a mask cannot be given for a block pointer")

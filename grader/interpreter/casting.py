@@ -99,7 +99,7 @@ def cast(run: Run, x: Any, dtype: DType, fp_downcast_rounding: str | None = None
     if isinstance(dtype, PointerType):
         return _to_pointer(run, value, dtype)
     if bitcast:
-        return _bitcast(run, value, dtype)
+        return _bitcast(value, dtype)
     if fp_downcast_rounding is not None:
         return _downcast(run, value, dtype, fp_downcast_rounding)
     if value.lazy and dtype is int64 and source.kind in "iu":
@@ -165,7 +165,7 @@ def _downcast(run: Run, value: Value, dtype: DType, rounding: str) -> Value:
     raise Unsupported(f"rounding mode rtz from {value.dtype} to {dtype}")
 
 
-def _bitcast(run: Run, value: Value, dtype: DType) -> Value:
+def _bitcast(value: Value, dtype: DType) -> Value:
     from grader.interpreter.dtypes import decode, encode
 
     if value.dtype.primitive_bitwidth != dtype.primitive_bitwidth:

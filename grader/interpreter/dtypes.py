@@ -137,11 +137,6 @@ NAMED = {
 }
 
 
-def integer_type(bitwidth: int, signed: bool) -> DType:
-    """The integer type of a width; 1 bit is the boolean type."""
-    return int1 if bitwidth == 1 else NAMED[f"{'int' if signed else 'uint'}{bitwidth}"]
-
-
 # bf16: the upper half of an fp32
 
 

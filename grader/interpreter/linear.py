@@ -152,8 +152,8 @@ def dot_scaled(
     b = _unpack(run, rhs, rhs_format, -2 if rhs_k_pack else -1)
     if a.shape[-1] != b.shape[-2]:
         raise Rejected(f"tl.dot_scaled: the reduction axes differ, {a.shape[-1]} and {b.shape[-2]}")
-    a = _scaled(a, lhs_scale, -1, "lhs_scale")
-    b = np.swapaxes(_scaled(np.swapaxes(b, -1, -2), rhs_scale, -1, "rhs_scale"), -1, -2)
+    a = _scaled(a, lhs_scale, "lhs_scale")
+    b = np.swapaxes(_scaled(np.swapaxes(b, -1, -2), rhs_scale, "rhs_scale"), -1, -2)
     product = np.matmul(a, b)
     if acc is not None:
         product = product + acc.data
@@ -175,7 +175,7 @@ def _unpack(run: Run, operand: Value, name: str, packed_axis: int) -> Array:
     return value.full.astype(np.float32)
 
 
-def _scaled(operand: Array, scale: Value | None, axis: int, name: str) -> Array:
+def _scaled(operand: Array, scale: Value | None, name: str) -> Array:
     """operand (1 or B, rows, K) times its scales (1 or B, rows, K / block)."""
     if scale is None:
         return operand

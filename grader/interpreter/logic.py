@@ -107,7 +107,7 @@ def where(run: Run, condition: Any, x: Any, y: Any) -> Value:
         lost = [np.zeros((1,) * (rank + 1), bool) if v is None else v for v in _undefined(rank, a, b, chosen)]
         undefined = np.where(pick, lost[0], lost[1]) | lost[2]
         undefined = undefined if undefined.any() else None
-    if pick.all() and a.dtype is dtype:
+    if a.dtype is dtype and pick.all():
         parts = aligned_parts(a, rank)
         return Value(dtype, shape, *parts, memory=a.memory, interval=a._interval, undefined=undefined)
     data = np.where(pick, align(a.data, len(a.shape), rank), align(b.data, len(b.shape), rank))

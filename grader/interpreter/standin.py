@@ -44,47 +44,30 @@ def _module(name: str, contents: dict[str, Any]) -> ModuleType:
     return module
 
 
-def _modules() -> dict[str, ModuleType]:
+_MATH = "exp exp2 log log2 sqrt sqrt_rn rsqrt sin cos floor ceil erf abs fma umulhi fdiv div_rn".split()  # noqa: SIM905
+_RANDOM = ("rand", "rand4x", "randn", "randn4x", "randint", "randint4x", "philox", "philox_impl")
+
+
+def _language() -> dict[str, dict[str, Any]]:
+    """Contents of triton.language and what lies below it."""
     tl = language.names()
-    mathematics = {
-        name: tl[name]
-        for name in [
-            "exp",
-            "exp2",
-            "log",
-            "log2",
-            "sqrt",
-            "sqrt_rn",
-            "rsqrt",
-            "sin",
-            "cos",
-            "floor",
-            "ceil",
-            "erf",
-            "abs",
-            "fma",
-        ]
+    return {
+        "triton.language": tl,
+        "triton.language.core": tl,
+        "triton.language.standard": tl,
+        "triton.language.math": {name: tl[name] for name in _MATH},
+        "triton.language.random": {name: tl[name] for name in _RANDOM},
+        "triton.language.extra": {},
+        "triton.language.extra.libdevice": dict(language.LIBDEVICE),
+        "triton.language.extra.cuda": {},
+        "triton.language.extra.cuda.libdevice": dict(language.LIBDEVICE),
     }
-    mathematics |= {name: tl[name] for name in ("umulhi", "fdiv", "div_rn")}
-    libdevice = _module("triton.language.extra.libdevice", dict(language.LIBDEVICE))
-    cuda = _module("triton.language.extra.cuda", {"libdevice": libdevice})
-    extra = _module("triton.language.extra", {"libdevice": libdevice, "cuda": cuda})
-    math = _module("triton.language.math", mathematics)
-    random = _module("triton.language.random", {name: tl[name] for name in ("rand", "randn", "randint", "philox")})
-    core = _module("triton.language.core", tl)
-    standard = _module("triton.language.standard", tl)
-    lang = _module(
-        "triton.language",
-        {**tl, "math": math, "extra": extra, "random": random, "core": core, "standard": standard},
-    )
-    descriptor = _module("triton.tools.tensor_descriptor", {"TensorDescriptor": TensorDescriptor})
-    tools = _module("triton.tools", {"tensor_descriptor": descriptor})
-    driver = _module("triton.runtime.driver", {"active": Active()})
-    runtime = _module("triton.runtime", {"JITFunction": Function, "Config": Config, "driver": driver})
-    testing = _module("triton.testing", {"do_bench": do_bench, "Benchmark": Benchmark, "perf_report": perf_report})
-    root = _module(
-        "triton",
-        {
+
+
+def _host() -> dict[str, dict[str, Any]]:
+    """Contents of triton itself and of what a host file uses."""
+    return {
+        "triton": {
             "__version__": VERSION,
             "jit": jit,
             "autotune": autotune,
@@ -95,33 +78,24 @@ def _modules() -> dict[str, ModuleType]:
             "cdiv": ConstexprFunction(_cdiv),
             "next_power_of_2": ConstexprFunction(_next_power_of_2),
             "set_allocator": lambda allocator: None,
-            "language": lang,
-            "runtime": runtime,
-            "testing": testing,
-            "tools": tools,
         },
-    )
-    found = [
-        root,
-        lang,
-        math,
-        random,
-        core,
-        standard,
-        extra,
-        cuda,
-        libdevice,
-        tools,
-        descriptor,
-        runtime,
-        driver,
-        testing,
-    ]
-    modules = {module.__name__: module for module in found}
-    modules["triton.language.extra.cuda.libdevice"] = libdevice
+        "triton.tools": {},
+        "triton.tools.tensor_descriptor": {"TensorDescriptor": TensorDescriptor},
+        "triton.runtime": {"JITFunction": Function, "Config": Config},
+        "triton.runtime.driver": {"active": Active()},
+        "triton.testing": {"do_bench": do_bench, "Benchmark": Benchmark, "perf_report": perf_report},
+    }
+
+
+def _modules() -> dict[str, ModuleType]:
+    """All of them by name, each an attribute of the one above it."""
+    modules = {name: _module(name, contents) for name, contents in {**_host(), **_language()}.items()}
     for name, module in modules.items():
         module.__package__ = name
         module.__path__ = []
+        above, _, last = name.rpartition(".")
+        if above:
+            setattr(modules[above], last, module)
     return modules
 
 

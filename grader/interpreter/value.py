@@ -185,6 +185,8 @@ def broadcast_shape(a: Shape, b: Shape) -> Shape:
 
 def covers(a: Array, b: Array) -> bool:
     """Whether combining `b` into `a` leaves `a`'s shape."""
+    if b.size == 1 or a.shape == b.shape:
+        return True
     return all(x == y or y == 1 for x, y in zip(a.shape, b.shape, strict=True))
 
 

@@ -56,6 +56,8 @@ REFUSED: tuple[tuple[str, str, int], ...] = (
         "K must be at least 16 for fp32, got 8",
         4,
     ),
+    ("    tl.load(x, cache_modifier='.xy')", "cache modifier '.xy' is not supported", 3),
+    ("    tl.store(x, 1.0, eviction_policy='soon')", "eviction policy 'soon' is not supported", 3),
     ("    tl.store(x, GLOBAL)", "'GLOBAL' is not defined", 3),
 )
 
@@ -79,5 +81,6 @@ ACCEPTED: tuple[str, ...] = (
     "    i = tl.arange(0, B * 2)[:, None] * B * 2 + tl.arange(0, B * 2)[None, :]\n"
     "    tl.store(x + i, tl.dot(tl.load(x + i), tl.load(x + i)))",
     "    tl.store(x, min(n, 3) + max(2, 5))",
+    "    tl.store(x, tl.load(x, cache_modifier='.cg'), eviction_policy='evict_last')",
     "    k = 0\n    while k < n:\n        k += 1\n    tl.store(x, k)",
 )

@@ -73,6 +73,11 @@ def test_what_a_launch_was_compiles_and_shows_its_cost() -> None:
     assert figures.shared_bytes >= 64 * 64 * 4
 
 
+def test_what_the_file_prints_is_no_answer() -> None:
+    source = "print('[]', flush=True)\\nimport os\\nos.write(1, b'{}')\\n"
+    assert compiled(Job(source, "submission.py", [])) == Answer([])
+
+
 def test_a_file_that_does_not_load_is_trouble() -> None:
     answer = compiled(Job("import no_such_module", "submission.py", [Launched("kernel", {}, {})]))
     assert answer.launches == []
