@@ -338,10 +338,10 @@ def _changed(drill: Drill, ask: Ask, digests: Sequence[str], back: Mapping[int, 
 
 
 def _too_much_memory(ask: Ask, reply: Returned) -> Feature | None:
-    """The complaint about a call during which memory grew too far. No figure at all counts as too much."""
+    """The complaint about a call during which memory grew too far. A figure that is missing counts as too much."""
     if ask.peak_bytes is None:
         return None
-    if not 0 < reply.peak_bytes <= ask.peak_bytes:
+    if not 0 <= reply.peak_bytes <= ask.peak_bytes:
         return Feature("memory", messages.too_much_memory(reply.peak_bytes, ask.peak_bytes))
     return None
 

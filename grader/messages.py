@@ -84,7 +84,7 @@ def inputs_changed(position: int, framework: str = "triton") -> str:
 
 
 def too_much_memory(got: int, allowed: int) -> str:
-    if got <= 0:
+    if got < 0:
         return "How much memory the call used could not be measured, so the rule about it can't be kept."
     return (
         f"Memory in use grew by {got / (1 << 20):.1f} MiB during the call; the contract allows "

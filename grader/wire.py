@@ -229,7 +229,7 @@ class Returned(Struct, frozen=True, kw_only=True, tag="returned"):
     launch_count: int = 0  # all of them; `launches` keeps the first few
     traffic: list[Moved] = []
     findings: list[Finding] = []
-    peak_bytes: int = 0  # growth of resident memory over the call, at its highest
+    peak_bytes: int = -1  # growth of resident memory over the call, at its highest; -1 where it can't be measured
 
 
 class Other(Struct, frozen=True, kw_only=True, tag="other"):

@@ -145,7 +145,7 @@ def test_a_reused_argument_still_has_guards() -> None:
     assert judged(ask, lambda x: 2 * x, beside).result.outcome is Outcome.RULE_BROKEN
 
 
-@pytest.mark.parametrize(("peak", "ok"), [(1, True), (1000, True), (1001, False), (0, False), (-5, False)])
+@pytest.mark.parametrize(("peak", "ok"), [(0, True), (1000, True), (1001, False), (-1, False)])
 def test_memory_above_the_limit_or_not_measured_breaks_the_rule(peak: int, ok: bool) -> None:
     class Measured(Direct):
         def call(self, call: Call, seconds: float) -> Returned | Failure:
