@@ -74,7 +74,7 @@ def test_what_a_launch_was_compiles_and_shows_its_cost() -> None:
 
 
 def test_what_the_file_prints_is_no_answer() -> None:
-    source = "print('[]', flush=True)\\nimport os\\nos.write(1, b'{}')\\n"
+    source = "print('[]', flush=True)\nimport os\nos.write(1, b'{}')\n"
     assert compiled(Job(source, "submission.py", [])) == Answer([])
 
 
