@@ -5,6 +5,7 @@ course/topic.html   TopicPage       /topics/{id}
 course/tag.html     TagPage         /tags/{tag}
 course/card.html    CardPage        /cards/{id}
 course/question.html QuestionPage   /questions/{id}
+course/tracks.html  TracksPage      /tracks
 course/track.html   TrackPage       /tracks/{id}
 course/glossary.html GlossaryPage   /glossary
 
@@ -82,6 +83,12 @@ class TopicPage:
     up_next: ItemLink | None
     topics: tuple[TopicName, ...]  # all, in course order
     stylesheets: tuple[str, ...]  # what its formulas need; print each in the head
+
+
+@dataclass(frozen=True, slots=True)
+class TracksPage:
+    tracks: tuple[ItemLink, ...]
+    topics: tuple[TopicName, ...]  # all, in course order
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from app.course.pages import (
     TopicName,
     TopicPage,
     TrackPage,
+    TracksPage,
 )
 from app.course.related import link_of, rank_concepts, related, up_next
 
@@ -57,6 +58,15 @@ def topic_page(reader: Reader, topic: Topic) -> TopicPage:
         up_next=_link(reader, following),
         topics=tuple(_topic_name(each) for each in view.topics.values()),
         stylesheets=stylesheets(view, topic.summary, *topic.outcomes),
+    )
+
+
+def tracks_page(reader: Reader) -> TracksPage:
+    """Every path of study, and the topics that they cross."""
+    view = reader.view
+    return TracksPage(
+        tracks=_items(reader, list(view.tracks.values())),
+        topics=tuple(_topic_name(topic) for topic in view.topics.values()),
     )
 
 

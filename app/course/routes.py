@@ -16,6 +16,7 @@ from app.course.present import (
     tag_page,
     topic_page,
     track_page,
+    tracks_page,
 )
 from app.course.store import current
 from app.templating import render
@@ -61,6 +62,12 @@ def question(request: Request, name: str) -> Response:
     if found is None:
         return _renamed(reader.view, Link(Kind.QUESTION, name))
     return render(request, "course/question.html", question_page(reader, found))
+
+
+@router.get("/tracks")
+def tracks(request: Request) -> Response:
+    """All paths of study."""
+    return render(request, "course/tracks.html", tracks_page(_reader(request)))
 
 
 @router.get("/tracks/{name}")

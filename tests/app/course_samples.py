@@ -20,6 +20,7 @@ from app.course.pages import (
     TopicName,
     TopicPage,
     TrackPage,
+    TracksPage,
 )
 
 if TYPE_CHECKING:
@@ -279,6 +280,14 @@ COURSE: dict[str, tuple[str, DataclassInstance]] = {
         "course/topic.html",
         replace(TOPIC_PAGE, outcomes=(), cards=(), questions=(), drills=(), done=0, total=0, up_next=None),
     ),
+    "tracks/usual": (
+        "course/tracks.html",
+        TracksPage(
+            tracks=(replace(NEW, kind=Kind.TRACK, id="flashattention", href="/tracks/flashattention"), LONG_ITEM),
+            topics=TOPICS,
+        ),
+    ),
+    "tracks/empty": ("course/tracks.html", TracksPage(tracks=(), topics=())),
     "topic/long": ("course/topic.html", replace(TOPIC_PAGE, cards=(LONG_ITEM,) * 30)),
     "tag/usual": ("course/tag.html", TagPage(TAGS[0], (QUESTION,), 0, (CARD,), ())),
     "tag/empty": ("course/tag.html", TagPage(TagName(LONG, "/tags/x"), (), 0, (), ())),

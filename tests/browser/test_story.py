@@ -209,6 +209,7 @@ PAGES = {
     "card-online-softmax": "/cards/online-softmax",
     "card-flashattention": "/cards/flashattention-internals",
     "question": "/questions/fused-kernel-drift",
+    "tracks": "/tracks",
     "track": "/tracks/flashattention",
     "glossary": "/glossary",
     "drills": "/drills",

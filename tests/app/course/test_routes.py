@@ -14,7 +14,15 @@ from app.course.snapshot import Snapshot
 from app.course.store import CourseStore
 from tests.app.course.conftest import DRILLS, GOOD
 
-ADDRESSES = ["/topics/numbers", "/tags/sums", "/cards/alpha", "/questions/first", "/tracks/path", "/glossary"]
+ADDRESSES = [
+    "/tracks",
+    "/topics/numbers",
+    "/tags/sums",
+    "/cards/alpha",
+    "/questions/first",
+    "/tracks/path",
+    "/glossary",
+]
 
 
 @pytest.fixture
