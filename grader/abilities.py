@@ -13,8 +13,8 @@ CANNOT_COMPUTE: Final[dict[Lane, frozenset[str]]] = {
     Lane.GPU: frozenset(),
 }
 
-# Loads, stores and provenance are counted by the interpreter; a GPU does not say who wrote a byte. A submission for
-# the GPU lane must therefore also pass the CPU lane to be accepted under such a rule.
+# Loads and stores are counted by the interpreter, byte by byte. A GPU does not say who wrote a byte; there only the
+# host is watched: which kernels were given which tensors, and what PyTorch wrote (see `grader.device`).
 COUNTS_TRAFFIC: Final[frozenset[Lane]] = frozenset({Lane.CPU})
 
 
@@ -24,5 +24,15 @@ def computes(lane: Lane, dtype: str) -> bool:
 
 
 def counts_traffic(lane: Lane) -> bool:
-    """Does `lane` give evidence of loads, stores and who wrote the result?"""
+    """Does `lane` count loads and stores?"""
     return lane in COUNTS_TRAFFIC
+
+
+def can_mute(lane: Lane) -> bool:
+    """Can `lane` make a call without launching its kernels? Asked where writers are watched from the host only."""
+    return lane is Lane.GPU
+
+
+def times(lane: Lane) -> bool:
+    """Is speed a figure in `lane`? An interpreter's is none."""
+    return lane is Lane.GPU

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from grader import messages
 from grader.drill import Drill
 from grader.verdict import Finding
 
@@ -27,6 +28,16 @@ def findings(drill: Drill, source: str) -> tuple[Finding, ...]:
     if drill.framework == "triton" and not _has_kernel(tree):
         found.append(Finding(line=None, text="No function is decorated with @triton.jit, so there is no kernel."))
     return tuple(sorted(found, key=lambda finding: finding.line or 0)[:MOST])
+
+
+def uncounted(drill: Drill) -> tuple[Finding, ...]:
+    """The rules of `drill` that a lane which does not count loads and stores could not check."""
+    rules = drill.rules
+    if drill.framework != "triton":
+        return ()
+    counts = (("loaded", rules.loads_per_element), ("stored", rules.stores_per_element))
+    words = [word for word, rule in counts if rule]
+    return (Finding(line=None, text=messages.not_counted(" or ".join(words))),) if words else ()
 
 
 def merged(*groups: Sequence[Finding]) -> tuple[Finding, ...]:

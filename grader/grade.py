@@ -14,15 +14,18 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from grader import hints, messages
-from grader.abilities import computes
+from grader.abilities import can_mute, computes, counts_traffic, times
 from grader.diagnose import Probed, explain_failure, probe, worth_probing
 from grader.drill import Drill
-from grader.findings import findings, merged
+from grader.findings import findings, merged, uncounted
+from grader.gauge import Gauge, NoGauge, prepare
 from grader.judge import Bench, Judged, explain, judge_case
 from grader.kit import Case
 from grader.pool import Failure, Limits, Pool, Runner, SandboxUnavailable
+from grader.provenance import judge_without_kernels
 from grader.results import shown, skipped, visible_traffic
-from grader.suite import load_answers
+from grader.speed import judge_speed
+from grader.suite import Answers, load_answers
 from grader.verdict import (
     CaseDone,
     CaseResult,
@@ -34,6 +37,7 @@ from grader.verdict import (
     Lane,
     Outcome,
     Skipped,
+    Speed,
     Started,
     Timings,
     Verdict,
@@ -99,10 +103,12 @@ class Grading:
         self.judged: list[Judged] = []
         self.signature: hints.Signature | None = None
         self._started = time.perf_counter()
-        self._time = {"pool": 0.0, "load": 0.0, "diagnose": 0.0}
+        self._time = {"pool": 0.0, "load": 0.0, "diagnose": 0.0, "speed": 0.0}
         self._runner: Runner | None = None
         self._console = Console()
         self._expected = 0
+        self._gauge: Gauge | None = None
+        self._speed: Speed | None = None
         self._skipped: tuple[Skipped, ...] = ()
         self._loading: CaseResult | None = None
         self._loading_problem = ""
@@ -115,12 +121,15 @@ class Grading:
         threading.Thread(target=self._watch, args=(done,), name="cancel", daemon=True).start()
         try:
             answers = load_answers(self.drill)
+            self._gauge = self._prepare(answers)
             runner = self._take()
             if self._loading is None:
                 yield from self._judge_all(Bench(self.drill, answers, self.lane, self.seed), runner)
             yield Decided(verdict=self._verdict())
         except Cancelled:
             raise
+        except NoGauge as error:
+            yield Decided(verdict=self._problem(f"the GPU could not be measured: {error}"))
         except SandboxUnavailable as error:
             yield Decided(verdict=self._problem(f"no sandbox: {error}"))
         except Exception as error:  # ours, whatever it is: the learner's code runs elsewhere
@@ -138,10 +147,11 @@ class Grading:
     def _judge_all(self, bench: Bench, runner: Runner) -> Iterator[Event]:
         """Visible cases, probes if one failed, hidden cases, probes if only those failed."""
         suite = bench.answers.suite
-        ordered = sorted(suite.cases, key=lambda case: not case.visible)
+        larger = suite.gpu_cases if self.lane is Lane.GPU else ()
+        ordered = sorted((*suite.cases, *larger), key=lambda case: not case.visible)
         here = [case for case in ordered if computes(self.lane, case.dtype)]
         self._skipped = skipped(self.lane, ordered)
-        self._expected = len(here) + len(suite.around(()))
+        self._expected = len(here) + len(suite.around(())) + self._mutes + (self._gauge is not None)
         yield Started(cases=self._expected)
         yield from self._judge_some(bench, [case for case in here if case.visible], runner)
         self._console = runner.console()
@@ -150,6 +160,7 @@ class Grading:
             self._probe(bench, runner)
         yield from self._judge_some(bench, [case for case in here if not case.visible], runner)
         yield from self._judge_some(bench, suite.around(self._blocks()), runner)
+        yield from self._judge_on_device(bench, runner)
         self._close()
         if self._probed is None and worth_probing(self.judged):
             yield Diagnosing()
@@ -164,9 +175,31 @@ class Grading:
                 return
             left = limits.total_seconds - sum(one.run for one in self.judged)
             judged = judge_case(bench, case, runner, min(limits.call_seconds, max(left, 0.0)))
-            self._stop_if_cancelled()  # then what came back says nothing: the sandbox was ended in the middle of it
-            self.judged.append(judged)
-            yield CaseDone(number=len(self.judged), cases=self._expected, result=shown(self.judged)[-1])
+            yield self._done(judged)  # unless cancelled: then what came back says nothing
+
+    def _judge_on_device(self, bench: Bench, runner: Runner) -> Iterator[CaseDone]:
+        """What only a GPU is asked, once everything else is right: the speed, and where the result comes from."""
+        if not all(one.accepted for one in self.judged):
+            return
+        timed = bench.answers.suite.timed
+        if self._gauge is not None and timed is not None:
+            with self.pool.quiet():
+                timing = judge_speed(bench, timed, runner, self._gauge, self.drill.limits.call_seconds)
+            self._time["speed"] = timing.judged.result.seconds
+            self._speed = timing.speed
+            yield self._done(timing.judged)
+        if self._mutes and runner.usable and all(one.accepted for one in self.judged):
+            yield self._done(judge_without_kernels(bench, runner))
+
+    def _done(self, judged: Judged) -> CaseDone:
+        self._stop_if_cancelled()
+        self.judged.append(judged)
+        return CaseDone(number=len(self.judged), cases=self._expected, result=shown(self.judged)[-1])
+
+    @property
+    def _mutes(self) -> bool:
+        """Is there a call with kernels switched off?"""
+        return can_mute(self.lane) and self.drill.rules.written_by_kernel and self.drill.framework == "triton"
 
     def _over(self, runner: Runner) -> bool:
         """Nothing more can or need be run."""
@@ -193,6 +226,11 @@ class Grading:
             self._diagnosis, self.signature = explain_failure(self.drill, self.judged, self._probed or Probed())
 
     # The runner.
+
+    def _prepare(self, answers: Answers) -> Gauge | None:
+        """What the GPU can do, where this drill is timed; before the runner is taken, since it needs one too."""
+        timed = answers.suite.timed
+        return prepare(self.pool, [timed]) if timed is not None and times(self.lane) else None
 
     def _take(self) -> Runner:
         """A warm runner with the learner's file in it; a file that does not load leaves `_loading` filled."""
@@ -246,6 +284,7 @@ class Grading:
 
     def _verdict(self) -> Verdict:
         results = tuple(one.result for one in self.judged)
+        remarks = () if counts_traffic(self.lane) else uncounted(self.drill)
         if self._loading is not None:
             results = (self._loading, *results)
         outcome = decide(results, self._expected)
@@ -261,10 +300,13 @@ class Grading:
             diagnosis=self._diagnosis,
             traffic=visible_traffic(self.judged),
             findings=merged(
-                *(one.findings for one in self.judged if one.case.visible), findings(self.drill, self.source)
+                *(one.findings for one in self.judged if one.case.visible),
+                findings(self.drill, self.source),
+                remarks,
             ),
             console=self._console,
             timings=self._timings(),
+            speed=self._speed if outcome is Outcome.ACCEPTED else None,
             problem=self._trouble if outcome is Outcome.GRADER_PROBLEM else "",
         )
 
@@ -287,9 +329,11 @@ class Grading:
         )
 
     def _timings(self) -> Timings:
+        compiling = sum(one.compile for one in self.judged)
         return Timings(
             **self._time,
-            run=sum(one.run for one in self.judged),
+            run=sum(one.run for one in self.judged) - compiling,
+            compile=compiling,
             judge=sum(one.judge for one in self.judged),
             total=time.perf_counter() - self._started,
         )

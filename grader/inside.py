@@ -27,7 +27,8 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from grader import blame, landlock, lanes, tensors, wire
+from grader import blame, landlock, lanes, stopwatch, tensors, wire
+from grader.device import Device
 from grader.evidence import Recorder
 
 MODULE: Final = "submission"
@@ -77,6 +78,8 @@ def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> Non
                 answer = session.load(order)
             case wire.Call():
                 answer = session.call(order)
+            case wire.Stage() | wire.Batch() | wire.Audit():
+                answer = session.time(order)
             case wire.Bye():
                 return
         for stream in (sys.stdout, sys.stderr):
@@ -111,16 +114,20 @@ class Session:
         self._filename = ""
         self._entries: dict[str, Callable[..., Any]] = {}
         self._workshop = tensors.Workshop("numpy", "cpu")
+        self._gpu: Device | None = None
+        self._stopwatch: stopwatch.Stopwatch | None = None
         self._preload(framework, device)
 
     def _preload(self, framework: str, device: str) -> None:
-        self._traced = framework == "triton"
+        self._traced = framework == "triton" and device == "cpu"
         if framework != "numpy":
             _prepare_torch(device)
         self._lane = _lane(framework, device)
         self._lane.install(self._recorder)
-        if self._traced and device == "cpu" and not importlib.import_module("grader.warmup").launch():
+        if framework == "triton" and not importlib.import_module("grader.warmup").launch(device):
             raise RuntimeError("the lane does not compute what it should")
+        if isinstance(self._lane, Device):
+            self._gpu, self._stopwatch = self._lane, stopwatch.Stopwatch(self._lane, device)
 
     def load(self, order: wire.Load) -> wire.Answer:
         """Run the file and find its entries."""
@@ -160,9 +167,10 @@ class Session:
             [made.sent.storage for made in owners if made and self._traced],
         )
         self._lane.forget()
-        before = _reset_peak()
+        before = _reset_peak() if self._gpu is None else self._workshop.reset_peak()
         try:
-            value = entry(*arguments)
+            gpu = self._gpu
+            value = entry(*arguments) if gpu is None else gpu.call(entry, arguments, muted=order.muted)
             self._workshop.synchronize()
             return self._answer(order, value, given, owners, before)
         except BaseException as error:
@@ -171,6 +179,20 @@ class Session:
                 return failed
             digests = [tensors.digest(made.content()) for made in given]
             return msgspec.structs.replace(failed, args_digest=digests)
+
+    def time(self, order: wire.Stage | wire.Batch | wire.Audit) -> wire.Answer:
+        """One step of timing an entry on a GPU."""
+        watch = self._stopwatch
+        if watch is None:
+            return wire.Failed(kind="refused", message="Nothing is timed in this lane.")
+        try:
+            if isinstance(order, wire.Stage):
+                return watch.stage(order, self._entries[order.entry], self._workshop)
+            return watch.batch(order) if isinstance(order, wire.Batch) else watch.audit(order)
+        except stopwatch.NotAsPromised as error:
+            return wire.Failed(kind="refused", message=f"A timed call returned {error}.")
+        except BaseException as error:
+            return blame.failed(error, self._filename)
 
     def _findings(self) -> list[wire.Finding]:
         found = list(self._lane.findings)[:MOST_FINDINGS]
@@ -184,12 +206,14 @@ class Session:
         owners: list[tensors.Given | None],
         before: int,
     ) -> wire.Answer:
-        peak = max(_status_bytes("VmHWM") - before, 0)
+        peak = _status_bytes("VmHWM") if self._gpu is None else self._workshop.peak()
         try:
             taken, places = self._workshop.take(value, self._answer_bytes)
         except tensors.TooLarge as error:
             return wire.Failed(kind="refused", message=str(error))
         launches, count, traffic = self._recorder.finish(places if self._traced else [])
+        if self._gpu is not None:
+            traffic = self._gpu.moved([made.place() if made else None for made in owners], places)
         return wire.Returned(
             id=order.id,
             value=taken,
@@ -199,7 +223,8 @@ class Session:
             launch_count=count,
             traffic=traffic,
             findings=self._findings(),
-            peak_bytes=peak,
+            peak_bytes=max(peak - before, 0) if peak > 0 else -1,
+            compile_seconds=self._gpu.compile_seconds if self._gpu is not None else 0.0,
         )
 
 
@@ -207,7 +232,7 @@ def _lane(framework: str, device: str) -> lanes.Lane:
     if framework != "triton":
         return lanes.Plain()
     if device != "cpu":
-        return lanes.Device()
+        return Device()
     if os.environ.get("TRITON_INTERPRET") == "1":
         return lanes.StockInterpreter()
     lane: lanes.Lane = importlib.import_module("grader.batched").BatchedInterpreter()

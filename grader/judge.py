@@ -57,6 +57,7 @@ class Judged:
     traffic: tuple[Traffic, ...] = ()
     findings: tuple[Finding, ...] = ()  # what the lane remarked on
     run: float = 0.0  # seconds in the learner's code
+    compile: float = 0.0  # of these, compiling kernels, by what the runner says
     judge: float = 0.0  # seconds in ours
     runner_lost: bool = False  # the runner can't be called again
     problem: str = ""  # for operators, with `Outcome.GRADER_PROBLEM`
@@ -81,6 +82,7 @@ class _Call:
     traffic: tuple[Traffic, ...] = ()
     findings: tuple[Finding, ...] = ()
     run: float = 0.0
+    compile: float = 0.0
     runner_lost: bool = False
     problem: str = ""
 
@@ -142,6 +144,8 @@ def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: in
     elif reply.id != number:
         return _problem(f"the runner answered call {reply.id} instead of {number}")
     else:
+        told = reply.compile_seconds
+        call.compile = min(told, call.run) if told > 0 else 0.0  # NaN is not
         _examine(call, bench, ask, reply, expected)
     return call
 
@@ -392,6 +396,7 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         traffic=tuple(moved for call in calls for moved in call.traffic),
         findings=tuple(found for call in calls for found in call.findings),
         run=run,
+        compile=sum(call.compile for call in calls),
         judge=max(0.0, seconds - run),
         runner_lost=last.runner_lost,
         problem=last.problem,

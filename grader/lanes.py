@@ -1,8 +1,8 @@
 """The lanes: what a kernel launch means inside a runner. Each installs itself once and reports to the recorder.
 
 `Plain` runs NumPy and PyTorch as they are. `grader.batched` runs Triton kernels in our own interpreter, which is
-the CPU lane; `StockInterpreter` in Triton's, with undefined values made visible, as a second opinion. `Device` runs
-them on a GPU, compiled, and can only report launches.
+the CPU lane; `StockInterpreter` in Triton's, with undefined values made visible, as a second opinion.
+`grader.device` runs them on a GPU, compiled.
 """
 
 from __future__ import annotations
@@ -60,20 +60,6 @@ class Plain(Silent):
 
     def install(self, recorder: Recorder) -> None:
         return None
-
-
-class Device(Silent):
-    """Compiled kernels on a GPU. Memory is out of sight; launches are seen through Triton's own hook."""
-
-    def install(self, recorder: Recorder) -> None:
-        knobs: Any = importlib.import_module("triton").knobs
-
-        def entered(metadata: Any) -> None:
-            facts = metadata.get() if hasattr(metadata, "get") and callable(metadata.get) else metadata
-            name = facts.get("name", "kernel") if isinstance(facts, dict) else "kernel"
-            recorder.launched(wire.Launch(kernel=str(name)[:200], grid=(), constants={}, num_warps=0))
-
-        knobs.runtime.launch_enter_hook.add(entered)
 
 
 class StockInterpreter(Silent):
@@ -167,14 +153,14 @@ def _report_launches(interpreter: Any, recorder: Recorder) -> None:
         names = {id(arg): name for name, arg in zip(executor.arg_names, args, strict=False)}
         names |= {id(arg): name for name, arg in kwargs.items()}
         for arg in (*args, *kwargs.values()):
-            for tensor in _tensors(arg):
+            for tensor in tensors_in(arg):
                 recorder.uses(view_of(tensor), tensor, names.get(id(arg), ""))
         warps, asked = kwargs.get("num_warps", 4), executor.grid
 
         def grid(values: dict[str, Any]) -> tuple[int, ...]:
             found = asked(values) if callable(asked) else asked
             found = tuple(found) if isinstance(found, tuple | list) else (found,)
-            constants = {n: _constant(values[n]) for n in executor.constexprs if n in values}
+            constants = {n: constant(values[n]) for n in executor.constexprs if n in values}
             where = tuple(int(extent) for extent in (*found, 1, 1, 1)[:3])
             name = str(executor.fn.__name__)[:200]
             recorder.launched(wire.Launch(kernel=name, grid=where, constants=constants, num_warps=int(warps)))
@@ -186,20 +172,22 @@ def _report_launches(interpreter: Any, recorder: Recorder) -> None:
     interpreter.GridExecutor.__call__ = launch
 
 
-def _constant(value: Any) -> int | float | bool | str:
+def constant(value: Any) -> int | float | bool | str:
+    """A compile-time constant as it travels."""
     value = getattr(value, "value", value)
     if isinstance(value, int | float | bool):
         return value
     return str(value)[:80]
 
 
-def _tensors(arg: Any) -> list[Any]:
+def tensors_in(arg: Any) -> list[Any]:
+    """The tensors that a kernel is given with one argument."""
     if isinstance(arg, tuple):
-        return [tensor for item in arg for tensor in _tensors(item)]
+        return [tensor for item in arg for tensor in tensors_in(item)]
     if hasattr(arg, "block_shape") and hasattr(arg, "base"):  # a tensor descriptor made by the host
-        return _tensors(arg.base)
+        return tensors_in(arg.base)
     if hasattr(arg, "base") and not hasattr(arg, "untyped_storage"):  # reinterpreted as another dtype
-        return _tensors(arg.base)
+        return tensors_in(arg.base)
     return [arg] if hasattr(arg, "untyped_storage") else []
 
 

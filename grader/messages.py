@@ -125,6 +125,52 @@ def too_many_stores(output: str, got: int, allowed: int) -> str:
     return f"An element of the {output} was stored {times(got)}; the contract allows {times(allowed)}."
 
 
+# A case: the call at full size, timed.
+
+TIMED = "at full size, timed"
+MUTED = "kernels switched off"
+
+
+def timed_wrong(output: str, error: float | None) -> str:
+    size = "not finite" if error is None else f"off by {error:.3g} times the tolerance"
+    return (
+        f"In a timed call with contents of its own, the {output} was {size}. Timed calls are looked at afterwards: "
+        "each must compute its own result."
+    )
+
+
+def timed_late(entry: str) -> str:
+    return (
+        f"The result of a timed call was not finished when {entry} returned, or it changed afterwards. Work left "
+        "on another stream or thread, or a buffer that the next call writes over, does that."
+    )
+
+
+def timed_elsewhere(entry: str) -> str:
+    return (
+        f"At full size, the result of {entry} was not written by your kernel, or was computed from what library "
+        "calls had made."
+    )
+
+
+def too_fast() -> str:
+    return (
+        "The timed calls took less time than this GPU needs to move their bytes once, so the figure can't be "
+        "right. No speed is recorded, and no attempt is spent."
+    )
+
+
+def right_without_kernels() -> str:
+    return (
+        "With all kernel launches switched off, the result was still right: it is computed somewhere else than in "
+        "your kernels."
+    )
+
+
+def not_counted(rules: str) -> str:
+    return f"How often an element is {rules} is counted in the CPU lane only; this run could not check it."
+
+
 # A case: the code did not get to a result.
 
 

@@ -9,13 +9,15 @@ Reading order: `Pool.take` → `Pool._keep_warm` → `Pool._start_one`.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from grader import cgroups, layout, sandbox
+from grader import cgroups, gpus, layout, sandbox
 from grader.failure import Failure, FailureKind, Limits
 from grader.runner import Runner
 from grader.uids import SandboxUnavailable
@@ -29,7 +31,6 @@ BOOT: Final = (
     "import sys; sys.path.insert(0, '/runner'); from grader.inside import main; "
     "main(int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))"
 )
-NVIDIA: Final = ("nvidia[0-9]*", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-modeset", "nvidia-caps/*")
 
 
 class Pool:
@@ -48,15 +49,17 @@ class Pool:
     ) -> None:
         """`framework` (numpy, torch, triton) is imported beforehand; `hidden` are paths that no runner sees.
 
-        `stock` runs kernels in Triton's own interpreter instead of ours, as a second opinion.
+        `stock` runs kernels in Triton's own interpreter instead of ours, as a second opinion. `gpu` counts the
+        GPUs of this machine from 0; runners see that one only.
         Raises `ValueError` for another framework. A machine without a sandbox shows in `take`.
         """
         if framework not in ("numpy", "torch", "triton"):
             raise ValueError(f"no framework is called {framework}")
         self._gpu = lane is Lane.GPU
+        self._number = gpu
         self._framework = framework
         self._stock = stock and not self._gpu
-        self._device = f"cuda:{gpu}" if self._gpu else "cpu"
+        self._device = "cuda:0" if self._gpu else "cpu"  # the one GPU that a runner sees is its first
         self._size = size
         self._limits = limits or Limits()
         self._hidden = hidden
@@ -65,6 +68,7 @@ class Pool:
         self._out: set[Runner] = set()
         self._starting: Runner | None = None
         self._waiting = 0
+        self._quiet = 0
         self._trouble: SandboxUnavailable | None = None
         self._closed = False
         cgroups.sweep()
@@ -105,6 +109,31 @@ class Pool:
             if not self._warm:
                 raise self._why_none()
 
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """While this lasts no runner is being started: a start keeps cores busy and the GPU too. For timing.
+
+        Take the runners that you need before: nobody gets a new one meanwhile.
+        """
+        with self._change:
+            self._quiet += 1
+            if self._starting is not None:
+                self._starting.pause(True)
+        try:
+            yield
+        finally:
+            with self._change:
+                self._quiet -= 1
+                if self._starting is not None and not self._quiet:
+                    self._starting.pause(False)
+                self._change.notify_all()
+
+    @property
+    def gpu(self) -> gpus.Gpu | None:
+        """The GPU that the runners use; None in the CPU lane and where there is none of that number."""
+        found = gpus.visible() if self._gpu else []
+        return next((gpu for gpu in found if gpu.number == self._number), None)
+
     @property
     def warm(self) -> int:
         """How many runners are ready now."""
@@ -138,7 +167,7 @@ class Pool:
         layout.precompile()
         for number in itertools.count():
             with self._change:
-                self._change.wait_for(lambda: self._closed or len(self._warm) < max(self._size, self._waiting))
+                self._change.wait_for(lambda: self._closed or self._wanted())
                 if self._closed:
                     return
             try:
@@ -149,6 +178,9 @@ class Pool:
                 self._report(sandbox.explain(repr(error)))
             else:
                 self._offer(runner)
+
+    def _wanted(self) -> bool:
+        return not self._quiet and len(self._warm) < max(self._size, self._waiting)
 
     def _offer(self, runner: Runner) -> None:
         with self._change:
@@ -169,14 +201,15 @@ class Pool:
 
     def _start_one(self, number: int) -> Runner:
         limits = self._limits
+        gpu = self._its_gpu() if self._gpu else None
         arguments = ("{channel}", self._framework, self._device, str(limits.answer_bytes))
         spec = sandbox.Spec(
             command=("-I", "-B", "-X", "utf8", "-c", BOOT, *arguments),
             memory_bytes=limits.memory_bytes + (8 << 30 if self._gpu else 2 << 30),  # while importing
             files_bytes=limits.files_bytes,
             processes=max(limits.processes, 64),
-            environment={"TRITON_INTERPRET": "1"} if self._stock else {},
-            devices=_nvidia_devices() if self._gpu else (),
+            environment=gpu.environment if gpu else {"TRITON_INTERPRET": "1"} if self._stock else {},
+            devices=gpu.nodes if gpu else (),
             hidden=self._hidden,
         )
         runner = Runner(sandbox.start(spec), limits)
@@ -184,6 +217,8 @@ class Pool:
             self._starting = runner
             if self._closed:
                 runner.abort()
+            elif self._quiet:
+                runner.pause(True)
         ready = runner.await_ready(START_SECONDS)
         with self._change:
             self._starting = None
@@ -192,6 +227,11 @@ class Pool:
             raise sandbox.explain(f"{ready.message} {said}".strip())
         return runner
 
-
-def _nvidia_devices() -> tuple[str, ...]:
-    return tuple(sorted(str(path) for pattern in NVIDIA for path in Path("/dev").glob(pattern)))
+    def _its_gpu(self) -> gpus.Gpu:
+        if (gpu := self.gpu) is None:
+            found = ", ".join(f"{g.number} ({g.name})" for g in gpus.visible()) or "none"
+            raise SandboxUnavailable(
+                f"There is no GPU {self._number} here; the GPUs are: {found}.",
+                "Run `nvidia-smi`; in a container, start it with GPUs.",
+            )
+        return gpu

@@ -20,25 +20,32 @@ from grader.verdict import Traffic
 from grader.wire import Launch, Moved, Returned
 
 
-def broken_rule(drill: Drill, ask: Ask, returned: Returned, *, counted: bool) -> Feature | None:
+def broken_rule(
+    drill: Drill, ask: Ask, returned: Returned, *, counted: bool, seen: bool = True
+) -> Feature | None:
     """The first rule of `drill` that this call breaks, with its sentence; ``None`` when all are kept.
 
-    `counted` says whether the lane counts traffic; without it only launches can be seen.
+    `counted` says whether the lane counts loads and stores, `seen` whether it sees who wrote a result; without both
+    only launches can be seen.
     """
     rules = drill.rules
     if drill.framework != "triton":
         return None  # these rules are about kernels, and this file has none
     if rules.written_by_kernel and returned.launch_count < 1:
         return Feature("no_kernel", messages.no_kernel_ran(ask.entry))
+    moved = {tensor.tensor: tensor for tensor in returned.traffic}
+    if rules.written_by_kernel and (seen or counted) and (found := _provenance(drill, ask, moved)):
+        return found
     if not counted:
         return None
-    moved = {tensor.tensor: tensor for tensor in returned.traffic}
-    return (
-        (_provenance(drill, ask, moved) if rules.written_by_kernel else None)
-        or _loads(drill, ask, moved)
-        or _stores(drill, ask, moved)
-        or _scratch(ask, moved)
-    )
+    return _loads(drill, ask, moved) or _stores(drill, ask, moved) or _scratch(ask, moved)
+
+
+def written_by_kernels(traffic: Sequence[Moved], results: int) -> bool:
+    """Did kernels write every result last, from nothing that something else had computed?"""
+    moved = {tensor.tensor: tensor for tensor in traffic}
+    written = all(key in moved and moved[key].covered >= 1.0 for key in (f"ret{n}" for n in range(results)))
+    return written and not any(tensor.foreign_bytes for tensor in traffic)
 
 
 def _provenance(drill: Drill, ask: Ask, moved: dict[str, Moved]) -> Feature | None:

@@ -37,6 +37,14 @@ WATCH_SECONDS: Final = 0.05  # how often memory is looked at where no cgroup lim
 LAST_WORDS_SECONDS: Final = 1.0  # for a process whose channel closed to end by itself
 
 
+Measured = wire.Staged | wire.Timed | wire.Audited
+ANSWER_TO: Final[dict[type, type[Measured]]] = {
+    wire.Stage: wire.Staged,
+    wire.Batch: wire.Timed,
+    wire.Audit: wire.Audited,
+}
+
+
 class Process(Protocol):
     """What a runner needs of a confined process; `grader.sandbox.Box` is one."""
 
@@ -49,6 +57,7 @@ class Process(Protocol):
     def limit(self, memory_bytes: int, processes: int) -> bool: ...
     def killed_for_memory(self) -> bool: ...
     def resident(self) -> int: ...
+    def pause(self, stop: bool) -> None: ...
     def wait(self, seconds: float) -> int | None: ...
 
 
@@ -134,6 +143,21 @@ class Runner:
         if problem:
             return self._wrong(problem)
         return msgspec.structs.replace(answer, findings=clean_findings(answer.findings))
+
+    def time(self, order: wire.Stage | wire.Batch | wire.Audit, seconds: float) -> Measured | Failure:
+        """One step of timing; `self.seconds` is what it took by our clock, from the order to the answer."""
+        answer = self._ask(order, seconds)
+        if isinstance(answer, wire.Failed):
+            return learner_failure(answer)
+        if isinstance(answer, Failure):
+            return answer
+        if not isinstance(answer, ANSWER_TO[type(order)]) or answer.id != order.id:
+            return self._wrong("answered a step of timing with something else")
+        return answer
+
+    def pause(self, stop: bool) -> None:
+        """Stop everything inside where it stands, or let it go on. For the pool."""
+        self._box.pause(stop)
 
     def console(self) -> Console:
         """What was printed until now; the runner goes on."""

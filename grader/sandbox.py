@@ -112,6 +112,13 @@ class Box:
             else:
                 self.process.kill()
 
+    def pause(self, stop: bool) -> None:
+        """Stop every process inside where it stands, or let all go on."""
+        number = signal.SIGSTOP if stop else signal.SIGCONT
+        for pid in list(descendants(self.process.pid)):
+            with contextlib.suppress(OSError):  # it has ended
+                os.kill(pid, number)
+
     def close(self) -> int:
         """End it, wait until nothing of it is left, give back its group and user id. Returns the exit status."""
         self.kill()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from grader.drill import Drill
-from grader.kit import Argument, Ask, Exact, Placed, Suite, faults_of
+from grader.kit import Argument, Ask, Exact, Placed, Suite, faults_of, faults_of_timed
 
 Reference = dict[str, Callable[..., object]]
 
@@ -50,7 +50,7 @@ def _load(folder: Path, entries: tuple[str, ...], stamps: tuple[int, ...]) -> An
     suite = getattr(_run(folder, "suite"), "SUITE", None)
     if not isinstance(suite, Suite):
         raise BrokenDrill(f"{folder.name}/suite.py: no SUITE of type grader.kit.Suite")
-    if faults := faults_of(suite):
+    if faults := [*faults_of(suite), *(faults_of_timed(suite.timed) if suite.timed else ())]:
         raise BrokenDrill("\n".join(f"{folder.name}/suite.py: {fault}" for fault in faults))
     module = _run(folder, "reference")
     reference: Reference = {}

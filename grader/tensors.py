@@ -112,6 +112,15 @@ class Workshop:
         if self._device != "cpu":
             self._torch.cuda.synchronize(self._device)
 
+    def reset_peak(self) -> int:
+        """Start counting the device's peak memory anew; bytes allocated now."""
+        self._torch.cuda.reset_peak_memory_stats(self._device)
+        return int(self._torch.cuda.memory_allocated(self._device))
+
+    def peak(self) -> int:
+        """Most bytes that were allocated on the device since `reset_peak`."""
+        return int(self._torch.cuda.max_memory_allocated(self._device))
+
     def take(self, value: Any, limit: int) -> tuple[wire.Value, list[View]]:
         """`value` for the wire, and where its tensors lie. Exact types only; others go by name.
 

@@ -149,10 +149,30 @@ class Timings(Struct, frozen=True, kw_only=True):
 
     pool: float = 0.0  # waiting for a warm runner
     load: float = 0.0  # importing the learner's file
-    run: float = 0.0  # the learner's code, all cases
+    run: float = 0.0  # the learner's code, all cases, without compiling
+    compile: float = 0.0  # compiling kernels, as the runner says; 0 where kernels are interpreted
+    speed: float = 0.0  # timing at full size, audits and all
     judge: float = 0.0  # drawing inputs, expected values, comparing
     diagnose: float = 0.0
     total: float = 0.0
+
+
+class Speed(Struct, frozen=True, kw_only=True):
+    """What one call at full size takes on a GPU, by the judge's clock: the median, and an interval that holds it
+    with 95 % confidence. `floor` is the least that the call's bytes (or its arithmetic: `bound` says which) need at
+    the rate measured on the same GPU; `percent` is how much of that rate was reached. Times in microseconds.
+    """
+
+    case: str  # in words: "8192 rows × 8192 columns, fp32"
+    gpu: str
+    microseconds: float
+    low: float
+    high: float
+    floor: float
+    percent: float
+    bound: str  # "bandwidth" or "arithmetic"
+    calls: int  # that were timed
+    audited: int  # of these, looked at afterwards
 
 
 class Console(Struct, frozen=True, kw_only=True):
@@ -177,6 +197,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
     console: Console = Console()
     timings: Timings = Timings()
+    speed: Speed | None = None  # accepted submissions of the GPU lane
     problem: str = ""  # for operators: why a grader problem happened; learners see only the sentence
     schema: int = SCHEMA
 

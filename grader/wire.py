@@ -133,19 +133,69 @@ class Load(Struct, frozen=True, kw_only=True, tag="load"):
 
 
 class Call(Struct, frozen=True, kw_only=True, tag="call"):
-    """Call one entry. `return_args` names the array arguments whose storage is wanted back afterwards."""
+    """Call one entry. `return_args` names the array arguments whose storage is wanted back afterwards.
+
+    `muted`: kernels are compiled but not launched, where the lane can do that.
+    """
 
     id: int
     entry: str
     args: list[Value]
     return_args: list[int] = []
+    muted: bool = False
+
+
+class Fresh(Struct, frozen=True, kw_only=True):
+    """A contiguous array that gets new contents before each timed call: `period` repeated, from some element on."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    period: bytes
+
+
+class Promised(Struct, frozen=True, kw_only=True):
+    """An array that a timed call returns."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class Stage(Struct, frozen=True, kw_only=True, tag="stage"):
+    """Get ready to time one entry. `fresh` are the arguments with new contents, by position; `args` the rest."""
+
+    id: int
+    entry: str
+    args: list[Value]
+    fresh: dict[int, Fresh]
+    outputs: list[Promised]
+
+
+class Batch(Struct, frozen=True, kw_only=True, tag="batch"):
+    """Make one call after another. `shifts[c][k]` is the element of its period at which fresh argument k starts in
+    call c; `positions[o]` are the elements of output o that are copied out right after each call. In a `dry` batch
+    everything happens but the calls. A `watched` batch is not for timing: it gathers evidence as `Call` does.
+    """
+
+    id: int
+    shifts: list[list[int]]
+    positions: list[list[int]]
+    dry: bool = False
+    watched: bool = False
+
+
+class Audit(Struct, frozen=True, kw_only=True, tag="audit"):
+    """Show a part of each output of one call of the last batch: a (start, stop) for each axis."""
+
+    id: int
+    call: int
+    parts: list[list[tuple[int, int]]]
 
 
 class Bye(Struct, frozen=True, kw_only=True, tag="bye"):
     """End now."""
 
 
-Order = Confine | Load | Call | Bye
+Order = Confine | Load | Call | Stage | Batch | Audit | Bye
 
 
 # runner → judge
@@ -230,6 +280,32 @@ class Returned(Struct, frozen=True, kw_only=True, tag="returned"):
     traffic: list[Moved] = []
     findings: list[Finding] = []
     peak_bytes: int = -1  # growth of resident memory over the call, at its highest; -1 where it can't be measured
+    compile_seconds: float = 0.0  # of the call, spent compiling kernels; the runner's word
+
+
+class Staged(Struct, frozen=True, kw_only=True, tag="staged"):
+    """Ready to be timed. What the device is like is believed only of a runner without a learner's code."""
+
+    id: int
+    memory_bytes: int
+    cache_bytes: int  # of the last cache before memory
+
+
+class Timed(Struct, frozen=True, kw_only=True, tag="timed"):
+    """The batch has been run to its end. `samples[o]` are the elements of output o asked for, call by call."""
+
+    id: int
+    samples: list[bytes]
+    launch_count: int = 0
+    traffic: list[Moved] = []  # of the last call of a watched batch
+
+
+class Audited(Struct, frozen=True, kw_only=True, tag="audited"):
+    """Parts of the outputs of one call, and the samples of that call once more."""
+
+    id: int
+    parts: list[Array]
+    samples: list[bytes]
 
 
 class Other(Struct, frozen=True, kw_only=True, tag="other"):
@@ -238,7 +314,7 @@ class Other(Struct, frozen=True, kw_only=True, tag="other"):
     type_name: str
 
 
-Answer = Ready | Loaded | Failed | Returned
+Answer = Ready | Loaded | Failed | Returned | Staged | Timed | Audited
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _ANSWERS: Final = msgspec.msgpack.Decoder(Answer)
@@ -289,6 +365,9 @@ def decode_answer(payload: bytes) -> Answer:
             answer = msgspec.structs.replace(answer, value=restore(answer.value))
             for array in (*answer.args.values(), *arrays_in(answer.value)):
                 array.check_answer()
+        if isinstance(answer, Audited):
+            for array in answer.parts:
+                array.check_answer()
     except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError, OverflowError) as error:
         raise Malformed(f"not a message: {type(error).__name__}") from None
     return answer
@@ -300,7 +379,7 @@ def decode_order(payload: bytes) -> Order:
         order = _ORDERS.decode(payload)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise Malformed(f"not an order: {error}") from None
-    if isinstance(order, Call):
+    if isinstance(order, Call | Stage):
         return msgspec.structs.replace(order, args=[restore(value) for value in order.args])
     return order
 

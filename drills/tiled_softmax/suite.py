@@ -12,9 +12,12 @@ from grader.kit import (
     Ask,
     Axis,
     Case,
+    Fresh,
     Output,
+    Part,
     Play,
     Suite,
+    Timed,
     Tolerance,
     Values,
     build,
@@ -81,6 +84,14 @@ HIDDEN = tuple(
     )
 )
 
+# For the GPU lane alone: sizes that an interpreter would take minutes for.
+LARGE = (
+    case("many rows", "large", 4099, 257, "rising", visible=True),
+    case("long rows, half precision", "large", 61, 65_537, "normal", dtype="fp16"),
+    case("long rows, bfloat16", "large", 33, 40_000, "normal", dtype="bf16"),
+    case("many padded rows", "large", 1023, 1031, "lift", layout="padded"),
+)
+
 PROBES = (
     case("probe: rising", "rising", 2, AT["3B+1"], "rising"),
     case("probe: normal", "tiles", 2, AT["3B+1"]),
@@ -110,6 +121,17 @@ def play(case: Case, rng: np.random.Generator) -> Play:
     rows, cols = case.dims["rows"], case.dims["cols"]
     x = place(build(case.data, rng, (rows, cols), case.block), case.dtype, case.layout)
     yield Ask("softmax", (x,), (Output("result", (rows, cols), case.dtype, near(case.dtype), tiled_axis=1),))
+
+
+FULL = (8192, 8192)
+ROWS_LOOKED_AT = 16
+
+
+def some_rows(rng: np.random.Generator) -> Part:
+    """A few rows of the full-size call: each row stands alone."""
+    start = int(rng.integers(0, FULL[0] - ROWS_LOOKED_AT + 1))
+    piece = (slice(start, start + ROWS_LOOKED_AT), slice(0, FULL[1]))
+    return Part(args=(piece,), outputs=(piece,))
 
 
 def near(dtype: str) -> object:
@@ -146,4 +168,12 @@ SUITE = Suite(
     probes=PROBES,
     independent={"softmax": by_log_sum_exp},
     around=around,
+    gpu_cases=LARGE,
+    timed=Timed(
+        entry="softmax",
+        args=(Fresh(FULL, "fp32", spread=2.0),),
+        outputs=(Output("result", FULL, "fp32", near("fp32"), tiled_axis=1),),
+        part=some_rows,
+        words=f"{FULL[0]} rows × {FULL[1]} columns, fp32",
+    ),
 )

@@ -25,6 +25,7 @@ from grader.kit.dtypes import DTYPES, DType, Raw, Values, decode, encode, half_u
 from grader.kit.e4m3 import e4m3
 from grader.kit.place import GUARD, LAYOUTS, Placed, place, window
 from grader.kit.shapes import lengths, tile_block
+from grader.kit.timed import Fresh, Part, Slices, Timed, faults_of_timed
 from grader.kit.tolerance import (
     SIZE_RULE,
     BadTolerance,
@@ -50,15 +51,19 @@ __all__ = [
     "DType",
     "Data",
     "Exact",
+    "Fresh",
     "Json",
     "Output",
+    "Part",
     "Placed",
     "Plain",
     "Play",
     "Promise",
     "Raw",
     "Reply",
+    "Slices",
     "Suite",
+    "Timed",
     "Tolerance",
     "Values",
     "attention_inputs",
@@ -69,6 +74,7 @@ __all__ = [
     "encode",
     "error_in_units",
     "faults_of",
+    "faults_of_timed",
     "generator",
     "half_ulp",
     "lengths",

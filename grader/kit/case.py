@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from grader.kit.data import DATA
 from grader.kit.dtypes import DTYPES, Values
 from grader.kit.place import LAYOUTS, Placed
 from grader.kit.tolerance import Tolerance
+
+if TYPE_CHECKING:
+    from grader.kit.timed import Timed
 
 Plain = int | float | bool | str | None
 Json = Plain | Sequence["Json"] | Mapping[str, "Json"]
@@ -138,6 +141,8 @@ class Suite:
     probes: tuple[Case, ...]
     independent: Mapping[str, Callable[..., object]]
     around: Callable[[tuple[int, ...]], tuple[Case, ...]] = field(default=lambda blocks: ())
+    gpu_cases: tuple[Case, ...] = ()  # larger ones, for the GPU lane alone, after the others
+    timed: Timed | None = None  # the call that the GPU lane times
 
     @property
     def tiled(self) -> Axis | None:
@@ -174,7 +179,7 @@ def faults_of(suite: Suite) -> list[str]:
     faults = [] if suite.cases else ["the suite has no cases"]
     cases = (*suite.cases, *suite.probes, *suite.around(()))
     seen: set[str] = set()
-    for case in cases:
+    for case in (*cases, *suite.gpu_cases):
         label = f"case {case.name!r}"
         if case.name in seen:
             faults.append(f"{label} appears twice")

@@ -236,8 +236,8 @@ def test_every_door_is_counted(runner: Runner, entry: str) -> None:
     answer = good(run(runner, entry))
     np.testing.assert_array_equal(wire.to_numpy(answer.value), X * 2)
     assert rows(answer) == {
-        "arg0": wire.Moved(tensor="arg0", loaded_bytes=200, loaded_elements_max=1),
-        "ret0": wire.Moved(tensor="ret0", stored_bytes=200, stored_elements_max=1, covered=1.0),
+        "arg0": wire.Moved(tensor="arg0", loaded_bytes=200, loaded_elements_max=1, nbytes=200),
+        "ret0": wire.Moved(tensor="ret0", stored_bytes=200, stored_elements_max=1, covered=1.0, nbytes=200),
     }
     assert answer.launch_count == 1
     assert answer.launches[0].grid == (4, 1, 1)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader import cgroups, sandbox, wire
+from grader import cgroups, gpus, sandbox, wire
 from grader.pool import Failure, FailureKind, Limits, Pool, Runner, SandboxUnavailable
 from grader.sandbox import Box, descendants
 from grader.verdict import Lane
@@ -154,8 +154,24 @@ def test_without_bubblewrap_nothing_runs_and_the_reason_is_said(monkeypatch: pyt
             assert answer(loaded(runner)) == 1
 
 
-def test_a_runner_that_does_not_come_up_is_explained() -> None:
-    unfit = Pool(Lane.GPU, limits=LIMITS, framework="torch", gpu=99)
+def test_without_such_a_gpu_the_pool_says_which_there_are() -> None:
+    with Pool(Lane.GPU, limits=LIMITS, framework="torch", gpu=99) as pool:
+        with pytest.raises(SandboxUnavailable, match="no GPU 99 here"):
+            pool.take()
+
+
+def test_nothing_starts_while_it_must_be_quiet() -> None:
+    with Pool(size=1, limits=LIMITS, framework="numpy") as pool:
+        with pool.take() as runner, pool.quiet():
+            assert answer(loaded(runner)) == 1
+            time.sleep(1.5)  # a start takes a third of that
+            assert pool.warm == 0
+        pool.ready(20)
+
+
+def test_a_runner_that_does_not_come_up_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpus, "visible", lambda: [gpus.Gpu(0, "/dev/null", "no GPU at all", "")])
+    unfit = Pool(Lane.GPU, limits=LIMITS, framework="torch")
     with unfit as pool, pytest.raises(SandboxUnavailable, match=r"(?i)cuda"):
         pool.take(seconds=60)
 

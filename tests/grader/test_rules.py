@@ -29,8 +29,8 @@ def returned(**changes: Any) -> Returned:
     return Returned(id=0, value=None, launch_count=1, traffic=[Moved(**arg), Moved(**ret), *more], **changes)
 
 
-def key(reply: Returned, asked: Ask | None = None, *, counted: bool = True) -> str | None:
-    broken = broken_rule(DRILL, asked or ask(), reply, counted=counted)
+def key(reply: Returned, asked: Ask | None = None, *, counted: bool = True, seen: bool = True) -> str | None:
+    broken = broken_rule(DRILL, asked or ask(), reply, counted=counted, seen=seen)
     return broken.key if broken else None
 
 
@@ -56,8 +56,14 @@ def test_broken_rules(reply: Returned, broken: str) -> None:
 
 
 def test_a_lane_that_counts_nothing_still_sees_launches() -> None:
-    assert key(returned(arg={"loaded_elements_max": 9}), counted=False) is None
+    assert key(returned(arg={"loaded_elements_max": 9}), counted=False, seen=False) is None
     assert key(Returned(id=0, value=None), counted=False) == "no_kernel"
+
+
+def test_a_lane_that_sees_writers_only_asks_who_wrote() -> None:
+    assert key(returned(arg={"loaded_elements_max": 9}), counted=False) is None
+    assert key(returned(ret={"covered": 0.0}), counted=False) == "not_written"
+    assert key(returned(arg={"foreign_bytes": 4}), counted=False) == "computed_elsewhere"
 
 
 def test_a_slot_that_three_rows_share_may_be_loaded_for_each() -> None:
