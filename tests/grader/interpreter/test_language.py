@@ -41,6 +41,50 @@ def test_branches_and_early_return(options: interpreter.Options) -> None:
 
 
 @pytest.mark.parametrize("options", CHUNKS)
+def test_block_pointers_tuples_and_pointers_on_two_paths(options: interpreter.Options) -> None:
+    source = """
+    @triton.jit
+    def kernel(x, y, rows, B: tl.constexpr):
+        p = tl.program_id(0)
+        block = tl.make_block_ptr(x, (rows, B), (B, 1), (p, 0), (1, B), (1, 0))
+        target = y + p * B
+        pair = (p, 1.0)
+        if p % 2 == 0:
+            block = tl.advance(block, (1, 0))
+            pair = (p + 10, 2.0)
+        else:
+            target += rows * B
+        for _ in range(p):
+            block = tl.advance(block, (1, 0))
+        v = tl.load(block, boundary_check=(0,), padding_option="zero")
+        tl.store(target + tl.arange(0, B)[None, :], v * pair[1] + pair[0])
+    """
+    x, y = torch.randn(6, 4), torch.zeros(12, 4)
+    launch(source, (6,), x, y, 6, B=4, options=options)
+    padded = torch.cat([x, torch.zeros(8, 4)])
+    for p in range(6):
+        even = p % 2 == 0
+        expected = padded[2 * p + even] * (2.0 if even else 1.0) + p + 10 * even
+        assert torch.equal(y[p if even else p + 6], expected)
+
+
+def test_pointers_into_two_tensors_are_refused_with_the_line() -> None:
+    source = """
+    @triton.jit
+    def kernel(x, y):
+        p = tl.program_id(0)
+        z = x
+        if p > 0:
+            z = y
+        tl.store(z + p, 1.0)
+    """
+    with pytest.raises(interpreter.Unsupported, match="'z' points into different tensors") as caught:
+        launch(source, (2,), torch.zeros(2), torch.zeros(2))
+    assert caught.value.line == 5
+    launch(source.replace("p > 0", "p >= 0"), (2,), torch.zeros(2), torch.zeros(2))
+
+
+@pytest.mark.parametrize("options", CHUNKS)
 def test_loops_of_different_length(options: interpreter.Options) -> None:
     source = """
     @triton.jit
