@@ -15,7 +15,7 @@ from grader.compare import Feature
 from grader.drill import Drill
 from grader.judge import Bench, Caller, Judged, judge_case
 from grader.kit import Case, Suite, tile_block
-from grader.shrink import SHRINK_RUNS, Prober, as_probe, by_tiles, first_failing, smallest, trend
+from grader.shrink import SHRINK_RUNS, Prober, as_probe, by_tiles, cut, failing, smallest, trend
 from grader.verdict import Diagnosis, Outcome, Probe
 
 PROBE_SEED = b"public probes"
@@ -32,6 +32,7 @@ class Probed:
     curve: tuple[Probe, ...] = ()
     trend: Feature | None = None
     features: tuple[Feature, ...] = ()
+    failed: tuple[str, ...] = ()  # names of the suite's probes
 
 
 def worth_probing(judged: Sequence[Judged]) -> bool:
@@ -56,16 +57,20 @@ def probe(bench: Bench, judged: Sequence[Judged], runner: Caller) -> Probed:
     def run(case: Case) -> Judged:
         return judge_case(public, case, runner, min(longest, max(0.1, deadline - time.perf_counter())))
 
-    prober = Prober(run, SHRINK_RUNS, deadline)
+    prober = Prober(run, len(suite.probes), deadline)
+    launched = _block(suite, judged)
+    probes = [cut(suite, case, launched or case.block) for case in suite.probes]
+    failed = failing(probes, prober)
     visible = [one.case for one in judged if one.case.visible and not one.accepted]
-    base = first_failing((*suite.probes, *visible[:1]), prober)
+    base = next(iter((*failed, *visible)), None)
     if base is None:
         return Probed()
-    found = smallest(suite, base, prober, _block(suite, judged) or base.block)
+    prober.allow(SHRINK_RUNS)
+    found = smallest(suite, base, prober, launched or base.block)
     if found is None:
         return Probed()
     # A call that raises reports no launch, so where all cases did, a probe that passed may know the block.
-    block = _block(suite, judged) or _block(suite, [tried.judged for tried in prober.tried]) or base.block
+    block = launched or _block(suite, [tried.judged for tried in prober.tried]) or base.block
     prober.allow(CURVE_RUNS)
     curve = by_tiles(suite, found.failing.case, prober, block)
     return Probed(
@@ -74,6 +79,7 @@ def probe(bench: Bench, judged: Sequence[Judged], runner: Caller) -> Probed:
         curve=tuple(as_probe(suite, tried, block) for _, tried in curve),
         trend=trend([point for point, _ in curve]),
         features=found.failing.judged.features,
+        failed=tuple(case.name for case in failed),
     )
 
 
@@ -88,6 +94,7 @@ def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> t
         families=tuple(sorted({one.case.family for one in failed})),
         features=tuple(feature.key for feature in features[1:]),
         trend=probed.trend.key if probed.trend else "",
+        probes=probed.failed,
     )
     diagnosis = Diagnosis(
         smallest_failing=probed.smallest,

@@ -21,7 +21,7 @@ ALIKE = 0.6  # a signature this close to a mutant's gets its question
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How something failed: its outcome, what ended it (values, a type, a rule, …), the cases and families that
-    failed, residual features and the trend.
+    failed, residual features, the trend, and the public probes that failed at the block that was launched.
     """
 
     outcome: str
@@ -30,6 +30,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     families: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     trend: str = ""
+    probes: tuple[str, ...] = ()
 
 
 class KnownFault(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -83,14 +84,17 @@ def question(matrix: KillMatrix | None, seen: Signature) -> str:
 def likeness(seen: Signature, known: Signature) -> float:
     """0 (nothing in common) to 1 (the same). Another outcome, kind or trend is never alike.
 
-    The learner's tile length differs from the mutant's, so which case fails says less than which family does. The
-    trend is measured in tiles and must agree where both have one.
+    The learner's tile length differs from the mutant's, so which case fails says less than which family does, and
+    which probe does says more: probes are cut to the launched block. The trend is measured in tiles and must agree
+    where both have one; whether the error also grows depends on the data and is left out.
     """
     if (seen.outcome, seen.kind) != (known.outcome, known.kind):
         return 0.0
-    if seen.trend and known.trend and seen.trend != known.trend:
+    if seen.trend and known.trend and seen.trend.removesuffix("_grows") != known.trend.removesuffix("_grows"):
         return 0.0
-    parts = ((seen.cases, known.cases), (seen.families, known.families), (seen.features, known.features))
+    parts = [(seen.cases, known.cases), (seen.families, known.families), (seen.features, known.features)]
+    if seen.probes and known.probes:
+        parts += [(seen.probes, known.probes)] * 3
     return sum(_overlap(a, b) for a, b in parts) / len(parts)
 
 

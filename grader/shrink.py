@@ -48,9 +48,10 @@ class Prober:
         self._left = runs
         self._deadline = deadline
         self._seen: dict[str, Try] = {}
+        self._lost = False
 
     def allow(self, runs: int) -> None:
-        """Start a new count of runs; the deadline stays."""
+        """Start a new count of runs; the deadline stays, and a lost runner stays lost."""
         self._left = runs
 
     @property
@@ -63,15 +64,14 @@ class Prober:
         probe = replace(case, name=_probe_name(case), visible=True)
         if probe.name in self._seen:
             return self._seen[probe.name]
-        if self._left < 1 or time.perf_counter() > self._deadline:
+        if self._lost or self._left < 1 or time.perf_counter() > self._deadline:
             raise Spent
         self._left -= 1
         judged = self._run(probe)
         if judged.result.outcome is Outcome.GRADER_PROBLEM:
             raise Spent
         tried = self._seen[probe.name] = Try(probe, judged)
-        if judged.runner_lost:
-            self._left = 0
+        self._lost = judged.runner_lost
         return tried
 
 
@@ -89,12 +89,25 @@ class Smallest:
     passing: Try | None
 
 
-def first_failing(cases: Sequence[Case], prober: Prober) -> Case | None:
-    """The first of `cases` that fails as a probe, or ``None`` when none does or the budget is spent."""
-    try:
-        return next((case for case in cases if not prober.at(case).ok), None)
-    except Spent:
-        return None
+def failing(cases: Sequence[Case], prober: Prober) -> list[Case]:
+    """Those of `cases` that fail as probes, as far as the budget reaches."""
+    found = []
+    for case in cases:
+        try:
+            if not prober.at(case).ok:
+                found.append(case)
+        except Spent:
+            break
+    return found
+
+
+def cut(suite: Suite, case: Case, block: int) -> Case:
+    """`case` with as many whole tiles, and as long a rest, of `block` as it has of the block it was written for."""
+    axis = suite.tiled
+    if axis is None:
+        return case
+    whole, rest = divmod(case.dims[axis.name], case.block)
+    return replace(case.resized(axis.name, whole * block + min(rest, block - 1)), block=block)
 
 
 def smallest(suite: Suite, case: Case, prober: Prober, block: int) -> Smallest | None:

@@ -95,6 +95,8 @@ LARGE = (
 PROBES = (
     case("probe: rising", "rising", 2, AT["3B+1"], "rising"),
     case("probe: normal", "tiles", 2, AT["3B+1"]),
+    case("probe: falling", "falling", 2, AT["3B+1"], "falling"),
+    case("probe: whole tiles", "tiles", 2, 3 * B, "rising"),
     case("probe: negative", "negative", 2, AT["3B+1"], "negative"),
     case("probe: strided", "strides", 3, AT["B+1"], "normal", layout="padded"),
     case("probe: half precision", "fp16", 2, AT["3B+1"], "normal", dtype="fp16"),

@@ -53,6 +53,13 @@ def test_another_outcome_kind_or_trend_is_not_alike(changes: dict[str, str]) -> 
     assert likeness(sign(**({"trend": "partial"} | changes)), MATRIX.faults[0].signature) == 0.0
 
 
+def test_which_probes_fail_tells_faults_apart_that_fail_like_cases() -> None:
+    one = sign(trend="second_tile", probes=("rising",))
+    other = sign(trend="second_tile_grows", probes=("rising", "falling"))
+    assert likeness(sign(trend="second_tile_grows", probes=("rising",)), one) == 1.0
+    assert likeness(one, other) < 0.8
+
+
 def test_what_is_like_nothing_gets_the_question_of_its_trend() -> None:
     assert "Whole tiles are right" in question(MATRIX, sign(cases=("e",), families=("x",), trend="partial"))
     assert question(MATRIX, sign(cases=("x",), families=("x",), features=("x",))) == UNLIKE_ANY

@@ -15,7 +15,7 @@ from grader import shrink
 from grader.judge import judge_case
 from grader.kit import Axis, Case
 from grader.pool import Failure, FailureKind
-from grader.shrink import Point, Prober, Spent, by_tiles, smallest, trend
+from grader.shrink import Point, Prober, Spent, by_tiles, cut, failing, smallest, trend
 from grader.wire import Launch
 from tests.grader.callers import Direct, bench, right
 
@@ -105,8 +105,25 @@ def test_time_ends_it() -> None:
 def test_a_lost_runner_ends_it() -> None:
     probe, _ = prober(lambda x: Failure(FailureKind.DIED, ""))
     assert not probe.at(BASE).ok
+    probe.allow(5)
     with pytest.raises(Spent):
         probe.at(BASE.resized("cols", 3))
+
+
+@pytest.mark.parametrize(
+    ("cols", "block", "length"), [(48, 64, 192), (49, 64, 193), (60, 8, 31), (5, 4, 3), (60, 16, 60)]
+)
+def test_a_probe_is_cut_to_the_launched_block(cols: int, block: int, length: int) -> None:
+    """BASE is written for a block of 16: whole tiles stay whole tiles, a rest stays a rest."""
+    assert cut(bench().answers.suite, BASE.resized("cols", cols), block).dims == {"rows": 3, "cols": length}
+
+
+def test_those_probes_that_fail() -> None:
+    cases = [BASE.resized("cols", cols) for cols in (16, 17, 32, 33)]
+    probe, _ = prober(fault(lambda x: x.shape[1] % 16 == 1))
+    assert [case.dims["cols"] for case in failing(cases, probe)] == [17, 33]
+    short, _ = prober(fault(lambda x: x.shape[1] % 16 == 1), runs=2)
+    assert [case.dims["cols"] for case in failing(cases, short)] == [17]
 
 
 def test_a_problem_of_ours_ends_it() -> None:
