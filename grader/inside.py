@@ -10,6 +10,7 @@ Reading order: `main` → `Session` → `Session.load` → `Session.call`.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import faulthandler
 import importlib
 import linecache
@@ -286,7 +287,12 @@ def _poisoned(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _reset_peak() -> int:
-    """Start counting peak memory anew; bytes resident now."""
+    """Start counting peak memory anew; bytes resident now.
+
+    The C library keeps freed memory for reuse, in which a large buffer could grow unseen: it is given back first.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     return _status_bytes("VmRSS")

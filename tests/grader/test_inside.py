@@ -205,6 +205,8 @@ def test_values_and_memory_in_torch(torch_pool: Pool) -> None:
         answer = call(runner, "square", X)
         assert isinstance(answer, wire.Returned)
         assert 15e6 < answer.peak_bytes < 40e6  # 2000 × 2000 fp32 is 16 MB
+        again = [call(runner, "square", X) for _ in range(3)]  # freed memory must not hide it
+        assert all(isinstance(one, wire.Returned) and one.peak_bytes > 15e6 for one in again)
         failure = call(runner, "bomb", X)
         assert isinstance(failure, Failure) and failure.kind is FailureKind.OUT_OF_MEMORY
 
