@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from grader.interpreter import access, atomics, blocks, casting, elementary, logic, reduce, shapes, sorting
@@ -12,6 +13,7 @@ from grader.interpreter.descriptors import Descriptor
 from grader.interpreter.dtypes import DType
 from grader.interpreter.errors import Rejected
 from grader.interpreter.run import Run
+from grader.interpreter.scope import Builtin, ConstexprFunction
 from grader.interpreter.value import Shape, Value
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -36,6 +38,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "logical_and": logic.logical_and,
     "logical_or": logic.logical_or,
 }
+_FUNCTIONS = (Builtin, ConstexprFunction, FunctionType, BuiltinFunctionType)  # a kernel calls them, no more
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,21 @@ class TypeOf:
         return getattr(self.scalar, name)
 
 
+def keep_out(owner: Any, name: str) -> None:
+    """A kernel calls functions and looks no further into them: behind their attributes lies all of Python."""
+    from grader.interpreter.jit import Function
+
+    if name.startswith("_") or isinstance(owner, (*_FUNCTIONS, Function)):
+        raise Rejected(f"{owner!r} has no attribute {name!r} in a Triton kernel")
+
+
 def member(run: Run, owner: Any, name: str) -> Any:
     """The attribute `name` of a value at run time."""
     if isinstance(owner, Value):
         return _of_value(run, owner, name)
     if name == "value":
         return owner  # a constant is its own value here
+    keep_out(owner, name)
     if isinstance(owner, BlockPointer | Descriptor) and name not in ("dtype", "shape", "block_shape", "strides"):
         raise Rejected(f"a block pointer or descriptor has no attribute {name!r}")
     try:

@@ -104,6 +104,8 @@ def is_tensor(x: Any) -> bool:
 
 def tensor_dtype(x: Any) -> DType:
     """The element type of a torch tensor or NumPy array."""
+    if isinstance(element := getattr(x, "element", None), DType):
+        return element  # an array that holds a type which NumPy lacks
     found = _NUMPY_TYPES.get(x.dtype) if isinstance(x, np.ndarray) else _TORCH_TYPES.get(str(x.dtype))
     if found is None:
         raise Unsupported(f"tensors of {x.dtype} are not supported")

@@ -9,7 +9,7 @@ from typing import Any
 from grader.interpreter.compiling import Code, compile_expression, compiles, refuse
 from grader.interpreter.divergence import Env
 from grader.interpreter.errors import KernelError, Rejected
-from grader.interpreter.members import member
+from grader.interpreter.members import keep_out, member
 from grader.interpreter.run import Run
 from grader.interpreter.scope import Missing, Scope, unwrap
 from grader.interpreter.shapes import expand_dims, with_new_axes
@@ -151,6 +151,7 @@ def attribute(owner: Any, name: str) -> Any:
     """An attribute of a module, type or function that a kernel names."""
     if name == "value" and not isinstance(owner, ModuleType):
         return owner  # a constant is its own value here
+    keep_out(owner, name)
     try:
         return unwrap(getattr(owner, name))
     except AttributeError:

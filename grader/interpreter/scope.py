@@ -143,6 +143,17 @@ def _length(run: Run, x: Any) -> int:
     return len(x)
 
 
+def _attribute(run: Run, owner: Any, name: str, *default: Any) -> Any:
+    from grader.interpreter.members import member
+
+    try:
+        return member(run, owner, name)
+    except Rejected:
+        if default:
+            return default[0]
+        raise
+
+
 def _print(run: Run, *args: Any, **options: Any) -> None:
     from grader.interpreter.printing import device_print
 
@@ -172,7 +183,7 @@ PYTHON: dict[str, Any] = {
     "print": Builtin("print", _print),
     "range": RANGE,
     "isinstance": Builtin("isinstance", lambda run, x, kind: isinstance(x, kind)),
-    "getattr": Builtin("getattr", lambda run, *args: getattr(*args)),
+    "getattr": Builtin("getattr", _attribute),
     "hasattr": Builtin("hasattr", lambda run, x, name: hasattr(x, name)),
     "list": Builtin("list", lambda run, *args: tuple(*args)),
     "tuple": Builtin("tuple", lambda run, *args: tuple(*args)),
