@@ -131,6 +131,10 @@ TIMED = "at full size, timed"
 MUTED = "kernels switched off"
 
 
+def too_slow_to_time(seconds: float, allowed: float) -> str:
+    return f"At full size one call took {seconds:.2g} s; to be timed, it may take {allowed:g} s."
+
+
 def timed_wrong(output: str, error: float | None) -> str:
     size = "not finite" if error is None else f"off by {error:.3g} times the tolerance"
     return (
@@ -157,6 +161,24 @@ def too_fast() -> str:
     return (
         "The timed calls took less time than this GPU needs to move their bytes once, so the figure can't be "
         "right. No speed is recorded, and no attempt is spent."
+    )
+
+
+AGAIN = "your kernels alone, on other data"
+
+
+def wrong_without_host(what: str) -> str:
+    return (
+        "Your kernels were read from your file and launched once more as you had launched them, on other data of the "
+        f"same shape and without the rest of your code. Then it was not right: {what}"
+    )
+
+
+def not_run_again(why: str) -> str:
+    return (
+        "Your kernels were to be launched once more without the rest of your code, and could not be: "
+        f"{plain(why, 300)}. A kernel may use constants and functions that stand at the top of your file; what a "
+        "launch is given must be tensors, numbers and types."
     )
 
 

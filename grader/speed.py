@@ -31,6 +31,7 @@ from grader.verdict import CaseResult, Outcome, Speed
 from grader.wire import Array, Malformed, to_numpy
 
 AUDITS: Final = 3
+SLOWEST: Final = 0.25  # seconds of one call: a measurement makes some forty
 BELOW: Final = 0.95  # of the floor: what the floor itself may be wrong by
 
 
@@ -109,6 +110,8 @@ class _Timing:
         self._watch()
         self._clock.run(2, self.seconds)  # compiled and tuned by now
         rough = self._clock.run(3, self.seconds).seconds / 3
+        if not rough <= SLOWEST:
+            raise Caught(Outcome.TIME_LIMIT, messages.too_slow_to_time(rough, SLOWEST))
         result_bytes = sum(math.prod(o.shape) * DTYPES[o.dtype].storage.itemsize for o in self.timed.outputs)
         chosen = plan(rough, result_bytes, self._around.memory_bytes)
         looked_at = set(self._rng.choice(chosen.repeats, AUDITS, replace=False).tolist())

@@ -14,9 +14,12 @@ from grader.kit import (
     AttentionShape,
     Axis,
     Case,
+    Fresh,
     Output,
+    Part,
     Play,
     Suite,
+    Timed,
     Values,
     attention_inputs,
     near_attention,
@@ -108,6 +111,13 @@ HIDDEN = (
     case("long, one sequence", "long", LONG + 7, LONG),
 )
 
+# For the GPU lane alone: sizes that an interpreter would take minutes for.
+LARGE = (
+    replace(case("many heads", "large", 129, 257, 64, batch=3, heads=8, layout="interleaved"), visible=True),
+    case("long, causal, half precision", "large", 1031, 1031, 64, heads=2, dtype="fp16", causal=True),
+    case("long and wide, bfloat16", "large", 515, 2049, 128, dtype="bf16", data="rising"),
+)
+
 PROBES = tuple(
     replace(one, name=f"probe: {one.name}")
     for one in (
@@ -178,6 +188,31 @@ def by_log_sum_exp(q: Values, k: Values, v: Values, causal: bool) -> Values:
     return out
 
 
+FULL = (2, 16, 4096, 64)
+QUERIES_LOOKED_AT = 8
+
+
+def some_queries(rng: np.random.Generator) -> Part:
+    """A few queries of one head, with the keys that the last of them sees: attention over these stands alone."""
+    batch, heads, length, depth = FULL
+    b, h = int(rng.integers(batch)), int(rng.integers(heads))
+    start = int(rng.integers(0, length - QUERIES_LOOKED_AT + 1))
+    stop = start + QUERIES_LOOKED_AT
+    head, whole = (slice(b, b + 1), slice(h, h + 1)), slice(0, depth)
+    queries, keys = (*head, slice(start, stop), whole), (*head, slice(0, stop), whole)
+    return Part(args=(queries, keys, keys, None), outputs=(queries,))
+
+
+TIMED = Timed(
+    entry="attention",
+    args=(Fresh(FULL, "fp16"), Fresh(FULL, "fp16"), Fresh(FULL, "fp16"), True),
+    outputs=(Output("result", FULL, "fp16", near_attention("fp16", causal=True), tiled_axis=2),),
+    part=some_queries,
+    words="2 sequences × 16 heads × 4096 queries and keys × 64 columns, fp16, causal",
+    flops=4.0 * FULL[0] * FULL[1] * FULL[3] * (FULL[2] * (FULL[2] + 1) / 2),
+)
+
+
 def suite(cases: Sequence[Case]) -> Suite:
     return Suite(
         axes=(
@@ -192,6 +227,8 @@ def suite(cases: Sequence[Case]) -> Suite:
         probes=PROBES,
         independent={"attention": by_log_sum_exp},
         around=around,
+        gpu_cases=LARGE,
+        timed=TIMED,
     )
 
 

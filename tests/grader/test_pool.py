@@ -155,9 +155,9 @@ def test_without_bubblewrap_nothing_runs_and_the_reason_is_said(monkeypatch: pyt
 
 
 def test_without_such_a_gpu_the_pool_says_which_there_are() -> None:
-    with Pool(Lane.GPU, limits=LIMITS, framework="torch", gpu=99) as pool:
-        with pytest.raises(SandboxUnavailable, match="no GPU 99 here"):
-            pool.take()
+    none = Pool(Lane.GPU, limits=LIMITS, framework="torch", gpu=99)
+    with none as pool, pytest.raises(SandboxUnavailable, match="no GPU 99 here"):
+        pool.take()
 
 
 def test_nothing_starts_while_it_must_be_quiet() -> None:
