@@ -143,7 +143,7 @@ def backward() -> Iterator[KernelCase]:
         # Terms are added up with either sign: the size of an error follows the largest of them, not the result.
         size = max(float(np.abs(part).max()) for part in right) + 1e-3
         allowed = tuple(np.full(part.shape, (200 * UNIT["fp32"] + 4 * _half(dtype)) * size) for part in right)
-        args = (
+        args: tuple[Argument, ...] = (
             *(Given(part, dtype, layout) for part in (q, k, v, o)),
             Given(lse, "fp32"),
             Given(do, dtype, layout),
