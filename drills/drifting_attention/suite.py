@@ -120,11 +120,19 @@ def play(case: Case, rng: np.random.Generator) -> Play:
     yield Ask("attention", (q, k, v), (Output("result", q.shape, case.dtype, near_attention(case.dtype)),))
 
 
+OF_VALUES = {
+    "contiguous": "contiguous",
+    "padded": "sliced",
+    "sliced": "transposed",
+    "transposed": "sliced",
+    "interleaved": "transposed",
+    "shared": "padded",
+}
+
+
 def layouts(name: str) -> tuple[str, str, str]:
     """Where q, k and v lie. v never has the strides of k, unless all are contiguous."""
-    if name == "contiguous":
-        return name, name, name
-    return ("contiguous" if name == "shared" else name), name, ("sliced" if name == "padded" else name)
+    return ("contiguous" if name == "shared" else name), name, OF_VALUES[name]
 
 
 def by_log_sum_exp(q: Values, k: Values, v: Values) -> Values:

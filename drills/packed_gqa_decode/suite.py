@@ -113,6 +113,16 @@ def around(blocks: tuple[int, ...]) -> tuple[Case, ...]:
     return tuple(replace(one, name=f"around: {one.name}", block=wide) for one in near)
 
 
+OF_VALUES = {  # v never has the strides of k, unless both are contiguous
+    "contiguous": "contiguous",
+    "padded": "sliced",
+    "sliced": "transposed",
+    "transposed": "sliced",
+    "interleaved": "transposed",
+    "shared": "padded",
+}
+
+
 def play(case: Case, rng: np.random.Generator) -> Play:
     dims = case.dims
     heads = dims["kv_heads"] * dims["group"]
@@ -121,11 +131,10 @@ def play(case: Case, rng: np.random.Generator) -> Play:
     if case.data in ("normal", "high", "low"):  # the heads of a group differ in size
         q = q * np.tile(np.geomspace(0.5, 2.0, dims["group"]), dims["kv_heads"])[:, None, None]
     of_q = case.layout if case.layout in ("padded", "sliced", "transposed") else "contiguous"
-    of_v = case.layout if case.layout in ("contiguous", "sliced", "transposed") else "sliced"
     args = (
         place(q[0, :, 0], case.dtype, of_q),
         place(k[0], case.dtype, case.layout),
-        place(v[0], case.dtype, of_v),
+        place(v[0], case.dtype, OF_VALUES[case.layout]),
     )
     yield Ask("decode", args, (Output("result", (heads, dims["d"]), case.dtype, near_attention(case.dtype)),))
 
