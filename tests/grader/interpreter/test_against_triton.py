@@ -22,14 +22,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_triton
-@pytest.mark.parametrize("first", [1000, 1025])
+@pytest.mark.timeout(300)  # five seconds on an idle machine
+@pytest.mark.parametrize("first", [1000, 1012, 1024, 1036])
 def test_random_divergent_kernels(first: int) -> None:
-    done = run("tests.grader.interpreter.fuzzing", str(first), str(first + 25))
+    done = run("tests.grader.interpreter.fuzzing", str(first), str(first + 12))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "100 kernels, 0 different" in done.stdout
+    assert "48 kernels, 0 different" in done.stdout
 
 
 @needs_triton
+@pytest.mark.timeout(300)
 def test_every_eighth_operation() -> None:
     done = run("tests.grader.interpreter.operations", "8")
     assert done.returncode == 0, done.stdout + done.stderr
