@@ -1,4 +1,7 @@
-"""`tiled_softmax`: every specimen meets its verdict in the real sandbox, and the verdicts teach."""
+"""`tiled_softmax`: the verdicts of a few files in the real sandbox, and what they teach.
+
+That every specimen meets its verdict is the publication gate's work, which `make test` runs before the tests.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,11 @@ def drill() -> Drill:
 SPECIMENS = {f"{s.kind}/{s.name}": s for s in read_specimens(drill())[0]}
 
 
+# One for each way to end: right, wrong by state, wrong by padding, a rule counted, a rule of provenance.
+FEW = ("correct/online", "correct/one_tile", "mutant/no_rescale", "mutant/phantom_zero", "mutant/three_loads")
+FEW += ("mutant/library_call", "mutant/overwritten")
+
+
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
     with Pool(Lane.CPU, size=1) as pool:
@@ -52,7 +60,7 @@ def most_alike(found: Ran) -> set[str]:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("name", SPECIMENS)
+@pytest.mark.parametrize("name", FEW)
 def test_verdict(name: str, pool: Pool) -> None:
     specimen = SPECIMENS[name]
     found = _run(drill(), specimen, lambda _: pool)
