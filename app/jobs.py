@@ -159,7 +159,9 @@ class Engine:
             if row is None and self._launched:
                 return False
             if row is None:
-                row = Heartbeat(id=self.id, lane=self._lane, started_at=moment, slots=self._settings.slots)
+                row = Heartbeat(
+                    id=self.id, lane=self._lane, started_at=moment, slots=slots(self._settings, self._lane)
+                )
                 session.add(row)
             row.seen_at, row.busy, row.trouble = moment, busy, trouble
         return True
@@ -257,6 +259,11 @@ def queue_of(lane: Lane) -> str:
     return f"lane-{lane}"
 
 
+def slots(settings: Settings, lane: Lane) -> int:
+    """How many submissions one worker process grades at once. On a GPU one: another would disturb timing."""
+    return 1 if lane is Lane.GPU else settings.slots
+
+
 def _register_queue(settings: Settings, lane: Lane) -> None:
     """Say how the lane's queue is worked off. It is one row for all workers: who started last decides.
 
@@ -265,7 +272,7 @@ def _register_queue(settings: Settings, lane: Lane) -> None:
     queue = Jobs(settings.database)
     queue.client.register_queue(
         queue_of(lane),
-        worker_concurrency=settings.slots,
+        worker_concurrency=slots(settings, lane),
         polling_interval_sec=settings.poll_seconds,
         on_conflict="always_update",
     )

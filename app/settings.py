@@ -83,7 +83,12 @@ class Settings(BaseSettings):
         le=64,
         description="Sandboxes a worker keeps started and ready; a submission that fails uses two.",
     )
-    gpu: int = Field(default=0, ge=0, description="Which GPU of its machine a worker of the GPU lane uses.")
+    gpu: int | None = Field(
+        default=None,
+        ge=0,
+        description="Which GPU of its machine a worker of the GPU lane uses, counted from 0; unset means one "
+        "worker process for each.",
+    )
     poll_seconds: float = Field(default=0.1, gt=0, le=10, description="How often a worker asks its queue for work.")
     heartbeat_seconds: float = Field(default=2.0, gt=0, description="How often a worker says that it lives.")
     dead_after_seconds: float = Field(

@@ -29,9 +29,11 @@ from app.security import forget_windows
 from app.settings import Settings
 from app.submissions import service
 from app.submissions.service import Work
-from grader.drill import read_drill
+from grader.drill import read_drill, read_drills
+from grader.gauge import NoGauge, prepare
 from grader.grade import Cancelled, grade
 from grader.pool import Pool, SandboxUnavailable
+from grader.suite import BrokenDrill, load_answers
 from grader.verdict import Decided, Event, Lane, Verdict
 
 TICK_SECONDS = 0.25  # how soon a cancellation is noticed and events are written
@@ -156,7 +158,7 @@ class Worker:
         self.queue = Jobs(settings.database)
         self.engine = jobs.Engine(settings, self.database, lane, self._work)
         hidden = tuple(path.resolve() for path in (settings.data, settings.drills, settings.content))
-        pool = Pool(lane, settings.warm, hidden=hidden, gpu=settings.gpu)
+        pool = Pool(lane, settings.warm, hidden=hidden, gpu=settings.gpu or 0)
         self.bench = Bench(settings, self.database, self.queue, self.engine.id, pool)
         self.stop = threading.Event()
         self._due: dict[str, float] = {}
@@ -170,6 +172,7 @@ class Worker:
             signal.signal(number, lambda *_: self.stop.set())
         if not self._await_sandbox():
             return self._leave(0)
+        self._measure()
         self.engine.launch()
         log.info("worker ready", worker=self.engine.id, lane=self.lane, slots=self.settings.slots)
         while not self.stop.wait(TICK_SECONDS):
@@ -182,6 +185,21 @@ class Worker:
                 log.error("others took this worker for dead", worker=self.engine.id)
                 return self._leave(1)
         return self._leave(0)
+
+    def _measure(self) -> None:
+        """On a GPU, what it can do, before anybody waits: a speed is told as a part of that."""
+        if self.lane is not Lane.GPU:
+            return
+        drills, _ = read_drills(self.settings.drills)
+        try:
+            timed = [load_answers(drill).suite.timed for drill in drills.values() if Lane.GPU in drill.lanes]
+            gauge = prepare(self.bench.pool, [one for one in timed if one is not None])
+        except (BrokenDrill, NoGauge, SandboxUnavailable) as error:
+            log.warning("the GPU is not measured yet", reason=str(error))  # the first submission tries again
+        else:
+            log.info(
+                "measured", gpu=gauge.gpu, bytes_a_second=gauge.bandwidth, operations_a_second=gauge.arithmetic
+            )
 
     def _await_sandbox(self) -> bool:
         """Wait until the pool has a runner. No sandbox, no grading: while there is none, the site says why."""

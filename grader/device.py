@@ -12,9 +12,9 @@ Reading order: `Device.install` (launches) → `Device.call` → `watch` (operat
 from __future__ import annotations
 
 import importlib
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from time import perf_counter
 from typing import Any, Final
 
 from grader import wire
@@ -56,10 +56,10 @@ class Device(Silent):
             if warmup:
                 return plain(kernel, *args, grid=grid, warmup=warmup, **kwargs)
             asked = _Asked(grid, muted=self.muted)
-            self._compiled, began = False, time.perf_counter()
+            self._compiled, began = False, perf_counter()
             compiled = plain(kernel, *args, grid=asked, warmup=warmup, **kwargs)
             if self._compiled:  # the launcher and the module are made in the same call
-                self.compile_seconds += time.perf_counter() - began
+                self.compile_seconds += perf_counter() - began
             self.launches += 1
             self._launched([tensor for arg in (*args, *kwargs.values()) for tensor in tensors_in(arg)])
             recorder.launched(asked.launch(kernel, compiled))

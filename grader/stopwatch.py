@@ -64,6 +64,7 @@ class Stopwatch:
             self._args[position] = self._unwind(fresh)
         self._promised = [(self._kind(output.dtype), output.shape) for output in order.outputs]
         self._stand_ins = [torch.ones(shape, dtype=kind, device=self._device) for kind, shape in self._promised]
+        gc.collect()  # here and not before each batch: it takes long, and never equally long
         memory, cache = self._sizes()
         self._scratch = torch.empty(max(FLUSH * cache, LEAST_FLUSH), dtype=torch.uint8, device=self._device)
         return wire.Staged(id=order.id, memory_bytes=memory, cache_bytes=cache)
@@ -173,7 +174,6 @@ class Stopwatch:
     @contextlib.contextmanager
     def _calm(self, *, quick: bool) -> Iterator[None]:
         """No garbage collection, no poison for new memory, no cache that keeps data; all as before afterwards."""
-        gc.collect()
         gc.disable()
         self._fill_memory(not quick)
         if self._driver is not None:

@@ -12,7 +12,7 @@ LENGTH: Final = 32
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def _row_kernel(x_ptr: Any, y_ptr: Any, n: Any, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
+def _row_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     lanes = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + lanes, mask=lanes < n, other=-float("inf"))
     p = tl.exp(x - tl.max(x, axis=0))

@@ -42,12 +42,22 @@ def serve() -> None:
 
 
 @app.command()
-def worker(lane: LaneOption = Lane.CPU) -> None:
+def worker(
+    lane: LaneOption = Lane.CPU,
+    gpu: Annotated[
+        int | None, typer.Option(help="Only this GPU, counted from 0; each gets a worker if unset.")
+    ] = None,
+) -> None:
     """Grade the submissions of one lane."""
+    from app.cli.processes import run_on_every_gpu
     from app.worker import run_worker
 
     settings = Settings()
+    if gpu is not None:
+        settings = settings.model_copy(update={"gpu": gpu})
     configure_logs(settings)
+    if lane is Lane.GPU and settings.gpu is None:
+        sys.exit(run_on_every_gpu(settings))
     run_worker(settings, lane)
 
 

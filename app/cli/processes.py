@@ -18,6 +18,7 @@ import typer
 
 from app.errors import AppError
 from app.settings import Settings, configure_logs, variable
+from grader import gpus
 from grader.verdict import Lane
 
 RESTART_SECONDS = 1.0  # pause before a dead worker is started again
@@ -75,6 +76,35 @@ def run_together(settings: Settings) -> int:
     finally:
         _end(children, settings.stop_seconds + 10)
     return status
+
+
+def run_on_every_gpu(settings: Settings) -> int:
+    """One worker for each GPU, so that nothing else runs on a GPU while a call is timed there; until told to stop.
+
+    All take from the lane's one queue, one submission at a time: a GPU that is busy keeps none waiting. A dead
+    worker is started again. Returns the exit status.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    commands = gpu_commands(gpus.visible())
+    children = [_start(command, dict(os.environ)) for command in commands]
+    try:
+        while not stop.wait(0.25):
+            for place, child in enumerate(children):
+                if child.poll() is not None:
+                    log.warning("a worker died and is started again", gpu=place, status=child.returncode)
+                    stop.wait(RESTART_SECONDS)
+                    children[place] = _start(commands[place], dict(os.environ))
+    finally:
+        _end(children, settings.stop_seconds + 10)
+    return 0
+
+
+def gpu_commands(found: list[gpus.Gpu]) -> list[list[str]]:
+    """The arguments of one worker for each GPU. Without any there is one all the same, and the site says why."""
+    numbers = [gpu.number for gpu in found] or [0]
+    return [["worker", "--lane", str(Lane.GPU), "--gpu", str(number)] for number in numbers]
 
 
 def _await_first_page(web: subprocess.Popen[bytes], origin: str, address: str, stop: threading.Event) -> bool:

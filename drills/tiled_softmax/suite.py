@@ -87,8 +87,8 @@ HIDDEN = tuple(
 # For the GPU lane alone: sizes that an interpreter would take minutes for.
 LARGE = (
     case("many rows", "large", 4099, 257, "rising", visible=True),
-    case("long rows, half precision", "large", 61, 65_537, "normal", dtype="fp16"),
-    case("long rows, bfloat16", "large", 33, 40_000, "normal", dtype="bf16"),
+    case("long rows, half precision", "large", 251, 8195, "normal", dtype="fp16"),
+    case("long rows, bfloat16", "large", 131, 12_000, "normal", dtype="bf16"),
     case("many padded rows", "large", 1023, 1031, "lift", layout="padded"),
 )
 

@@ -32,6 +32,7 @@ from grader.suite import load_answers  # noqa: E402
 from grader.verdict import Decided, Lane, Verdict  # noqa: E402
 
 ATTACKS = ROOT / "tests" / "attacks" / "gpu"
+UNCOUNTED = ("stored_twice", "three_loads", "scores_in_memory")  # break a count that only the CPU lane takes
 REFUSED = ("wrong_answer", "runtime_error", "rule_broken", "compile_error", "time_limit")
 
 
@@ -58,7 +59,8 @@ def specimens(drills: dict[str, Drill], chosen: list[str]) -> list[Specimen]:
             continue
         drill = drills[name]
         found += [Specimen(drill, path, ("accepted",)) for path in sorted((drill.folder / "correct").glob("*.py"))]
-        found += [Specimen(drill, path, REFUSED) for path in sorted((drill.folder / "mutants").glob("*.py"))]
+        for path in sorted((drill.folder / "mutants").glob("*.py")):
+            found.append(Specimen(drill, path, (*REFUSED, *(("accepted",) if path.stem in UNCOUNTED else ()))))
         found.append(Specimen(drill, drill.folder / "starter.py", REFUSED))
     return found
 

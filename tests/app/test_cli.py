@@ -226,3 +226,12 @@ def test_workers_are_listed_and_a_lane_without_one_is_unhealthy(tilewright: Tile
     sick = tilewright("workers", "--lane", "gpu", data=data)
     assert sick.status == 1 and "no sandbox" in sick.out
     assert tilewright("workers", "--lane", "gpu", "--here", data=data).status == 1
+
+
+def test_every_gpu_gets_a_worker_of_its_own() -> None:
+    from app.cli.processes import gpu_commands
+    from grader.gpus import Gpu
+
+    two = [Gpu(number, f"/dev/nvidia{number}", "GPU", "") for number in (0, 3)]
+    assert gpu_commands(two) == [["worker", "--lane", "gpu", "--gpu", number] for number in ("0", "3")]
+    assert gpu_commands([]) == [["worker", "--lane", "gpu", "--gpu", "0"]]  # which says why it can't grade

@@ -1,6 +1,6 @@
 """Sets a large part of the cache aside for data that must stay.
 
-expect: runtime_error | accepted
+expect: runtime_error
 """
 
 import ctypes

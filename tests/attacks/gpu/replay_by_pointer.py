@@ -1,6 +1,6 @@
 """Answers from memory when it has seen the address and the shape before.
 
-expect: wrong_answer
+expect: rule_broken | wrong_answer
 """
 
 import torch
