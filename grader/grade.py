@@ -162,7 +162,7 @@ class Grading:
         yield from self._judge_some(bench, suite.around(self._blocks()), runner)
         yield from self._judge_on_device(bench, runner)
         self._close()
-        if self._probed is None and worth_probing(self.judged):
+        if self._probed is None and worth_probing(self._of_the_suite):
             yield Diagnosing()
             self._probe(bench, self._fresh())
         self._explain()
@@ -205,6 +205,11 @@ class Grading:
         """Nothing more can or need be run."""
         return bool(self.judged) and (not runner.usable or self.judged[-1].result.outcome in FATAL)
 
+    @property
+    def _of_the_suite(self) -> list[Judged]:
+        """What can be diagnosed: not the timed call, nor the one without kernels, which have no shapes to vary."""
+        return [one for one in self.judged if one.case.family not in ("speed", "provenance")]
+
     def _blocks(self) -> tuple[int, ...]:
         return tuple(sorted({block for one in self.judged for block in one.blocks}))
 
@@ -216,12 +221,12 @@ class Grading:
 
     def _probe(self, bench: Bench, runner: Runner | None) -> None:
         started = time.perf_counter()
-        self._probed = probe(bench, self.judged, runner) if runner is not None else Probed()
+        self._probed = probe(bench, self._of_the_suite, runner) if runner is not None else Probed()
         self._time["diagnose"] += time.perf_counter() - started
         self._stop_if_cancelled()
 
     def _explain(self) -> None:
-        first = next((one for one in self.judged if not one.accepted), None)
+        first = next((one for one in self._of_the_suite if not one.accepted), None)
         if first is not None and first.result.outcome in EXPLAINED:
             self._diagnosis, self.signature = explain_failure(self.drill, self.judged, self._probed or Probed())
 
