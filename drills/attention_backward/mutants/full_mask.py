@@ -1,0 +1,32 @@
+"""Tiles for everything, but the mask is made once for all of them.
+
+ask: What shape has your mask before you take a tile of it?
+expect: rule_broken
+"""
+
+import math
+
+import torch
+
+TILE = 64
+
+
+def backward(q, k, v, o, lse, do, causal):
+    S, D = q.shape
+    scale = 1 / math.sqrt(D)
+    dq, dk, dv = torch.zeros(S, D), torch.zeros(S, D), torch.zeros(S, D)
+    seen = torch.ones(S, S).tril() > 0
+    delta = (do * o).sum(dim=1)
+    for i in range(0, S, TILE):
+        rows = slice(i, min(i + TILE, S))
+        for j in range(0, rows.stop if causal else S, TILE):
+            cols = slice(j, min(j + TILE, S))
+            p = torch.exp(q[rows] @ k[cols].T * scale - lse[rows, None])
+            if causal:
+                later = ~seen[rows, cols]
+                p = p.masked_fill(later, 0.0)
+            ds = p * (do[rows] @ v[cols].T - delta[rows, None]) * scale
+            dv[cols] += p.T @ do[rows]
+            dq[rows] += ds @ k[cols]
+            dk[cols] += ds.T @ q[rows]
+    return dq, dk, dv

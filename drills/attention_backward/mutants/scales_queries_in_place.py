@@ -1,0 +1,33 @@
+"""The queries are scaled in place and back, which does not restore every bit.
+
+ask: Which of your statements change an argument?
+expect: rule_broken
+"""
+
+import math
+
+import torch
+
+TILE = 64
+
+
+def backward(q, k, v, o, lse, do, causal):
+    S, D = q.shape
+    scale = 1 / math.sqrt(D)
+    dq, dk, dv = torch.zeros(S, D), torch.zeros(S, D), torch.zeros(S, D)
+    q.mul_(scale)
+    delta = (do * o).sum(dim=1)
+    for i in range(0, S, TILE):
+        rows = slice(i, min(i + TILE, S))
+        for j in range(0, rows.stop if causal else S, TILE):
+            cols = slice(j, min(j + TILE, S))
+            p = torch.exp(q[rows] @ k[cols].T - lse[rows, None])
+            if causal:
+                later = torch.arange(cols.start, cols.stop)[None, :] > torch.arange(rows.start, rows.stop)[:, None]
+                p = p.masked_fill(later, 0.0)
+            ds = p * (do[rows] @ v[cols].T - delta[rows, None])
+            dv[cols] += p.T @ do[rows]
+            dq[rows] += ds @ k[cols] * scale
+            dk[cols] += ds.T @ q[rows]
+    q.div_(scale)
+    return dq, dk, dv

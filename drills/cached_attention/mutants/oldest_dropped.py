@@ -1,0 +1,28 @@
+"""A full cache drops its oldest tokens instead of refusing.
+
+ask: What does the contract say about a call that does not fit?
+expect: wrong_answer
+"""
+
+import math
+
+import torch
+
+
+def attend(q, k_new, v_new, k_cache, v_cache, cached):
+    heads, new, depth = q.shape
+    kv_heads, room, _ = k_cache.shape
+    end = cached + new
+    if end > room:
+        shift = end - room
+        k_cache[:, : room - shift] = k_cache[:, shift:].clone()
+        v_cache[:, : room - shift] = v_cache[:, shift:].clone()
+        cached, end = cached - shift, room
+    k_cache[:, cached:end] = k_new
+    v_cache[:, cached:end] = v_new
+    keys = k_cache[:, :end].repeat_interleave(heads // kv_heads, dim=0)
+    values = v_cache[:, :end].repeat_interleave(heads // kv_heads, dim=0)
+    scores = q @ keys.transpose(1, 2) / math.sqrt(depth)
+    position = cached + torch.arange(new)[:, None]
+    scores = scores.masked_fill(torch.arange(end)[None, :] > position, -math.inf)
+    return scores.softmax(dim=-1) @ values

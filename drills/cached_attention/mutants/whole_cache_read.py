@@ -1,0 +1,25 @@
+"""All slots take part, and those not written are masked; a weight of 0 times infinity is NaN.
+
+ask: What do the slots hold that nobody has written, and what is 0 times that?
+expect: wrong_answer
+"""
+
+import math
+
+import torch
+
+
+def attend(q, k_new, v_new, k_cache, v_cache, cached):
+    heads, new, depth = q.shape
+    kv_heads, room, _ = k_cache.shape
+    end = cached + new
+    if end > room:
+        raise ValueError(f"{end} tokens do not fit into {room}")
+    k_cache[:, cached:end] = k_new
+    v_cache[:, cached:end] = v_new
+    keys = k_cache.repeat_interleave(heads // kv_heads, dim=0)
+    values = v_cache.repeat_interleave(heads // kv_heads, dim=0)
+    scores = q @ keys.transpose(1, 2) / math.sqrt(depth)
+    position = cached + torch.arange(new)[:, None]
+    scores = scores.masked_fill(torch.arange(room)[None, :] > position, -math.inf)
+    return scores.softmax(dim=-1) @ values
