@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
@@ -27,8 +28,9 @@ class Muted:
 
     runner: Caller
 
-    def call(self, call: Call, seconds: float) -> Returned | Failure:
-        return self.runner.call(msgspec.structs.replace(call, muted=True), seconds)
+    def call(self, call: Any, seconds: float) -> Returned | Failure:
+        muted = msgspec.structs.replace(call, muted=True) if isinstance(call, Call) else call
+        return self.runner.call(muted, seconds)
 
 
 def judge_without_kernels(bench: Bench, runner: Caller) -> Judged:
