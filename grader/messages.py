@@ -169,8 +169,8 @@ AGAIN = "your kernels alone, on other data"
 
 def wrong_without_host(what: str) -> str:
     return (
-        "Your kernels were read from your file and launched once more as you had launched them, on other data of the "
-        f"same shape and without the rest of your code. Then it was not right: {what}"
+        "Your kernels were read from your file and launched once more as you had launched them, on other data of "
+        f"the same shape and without the rest of your code. Then it was not right: {what}"
     )
 
 
