@@ -1,4 +1,7 @@
-"""No tl.dot: products of a group × keys × columns block, summed. Two key heads a program."""
+"""No tl.dot: products of a group × keys × columns block, summed. Two key heads a program.
+
+A GPU's compiler makes a tf32 matrix product of broadcast tiles that are multiplied and summed, but not of fma.
+"""
 
 import torch
 import triton
@@ -24,12 +27,12 @@ def decode_kernel(
             here = (j < kv_len)[:, None]
             key = tl.load(k + kv * k_h + j[:, None] * k_s + d[None, :] * k_d, mask=here, other=0.0).to(tl.float32)
             value = tl.load(v + kv * v_h + j[:, None] * v_s + d[None, :] * v_d, mask=here, other=0.0)
-            s = tl.sum(query[:, None, :] * key[None, :, :], axis=2) * scale
+            s = tl.sum(tl.fma(query[:, None, :], key[None, :, :], 0.0), axis=2) * scale
             s = tl.where((j < kv_len)[None, :], s, -float("inf"))
             top = tl.maximum(m, tl.max(s, axis=1))
             p = tl.exp(s - top[:, None])
             l = l * tl.exp(m - top) + tl.sum(p, axis=1)
-            share = tl.sum(p[:, :, None] * value.to(tl.float32)[None, :, :], axis=1)
+            share = tl.sum(tl.fma(p[:, :, None], value.to(tl.float32)[None, :, :], 0.0), axis=1)
             acc = acc * tl.exp(m - top)[:, None] + share
             m = top
         tl.store(o + at * o_h + d[None, :] * o_d, acc / l[:, None], mask=(g < group)[:, None])
