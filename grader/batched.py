@@ -19,6 +19,7 @@ from grader.evidence import Recorder, View
 from grader.interpreter.dtypes import decode
 from grader.interpreter.memory import is_tensor, watch
 from grader.lanes import view_of
+from grader.traced import Tracer
 
 Foreign = tuple[NDArray[np.bool_], NDArray[Any]] | None
 LONGEST_NAME: Final = 200
@@ -52,9 +53,11 @@ class _Bridge(interpreter.Recorder):
     def __init__(self, evidence: Recorder) -> None:
         super().__init__()
         self._evidence = evidence
+        self._tracer = Tracer(evidence)
         self._foreign: dict[int, Foreign] = {}
 
     def forget_call(self) -> None:
+        self._tracer.forget()
         self.storages.clear()
         self.launches.clear()
         self.findings.clear()
@@ -69,9 +72,10 @@ class _Bridge(interpreter.Recorder):
         signature: dict[str, str],
     ) -> None:
         super().begin(kernel, grid, constants, settings, arguments, signature)
+        places: dict[int, View] = {}
         for name, argument in arguments.items():
             for tensor in _tensors(argument):
-                place = _place(tensor)
+                place = places[id(tensor)] = _place(tensor)
                 self._evidence.uses(place, tensor, name)
                 region = self._evidence.region(place.address)
                 self._foreign[place.address] = region.foreign() if region else None
@@ -82,8 +86,14 @@ class _Bridge(interpreter.Recorder):
                 grid=grid,
                 constants={name: _constant(value) for name, value in constants.items()},
                 num_warps=int(settings.get("num_warps") or 4),
+                arguments=self._tracer.arguments(arguments, places),
+                fills=self._fills({place.address for place in places.values()}),
             )
         )
+
+    def _fills(self, addresses: set[int]) -> list[wire.Fill]:
+        found = (self._tracer.fill(self._evidence.region(a), self._foreign[a]) for a in sorted(addresses))
+        return [fill for fill in found if fill is not None]
 
     def _watch_fresh(self, address: int) -> None:
         """Memory of which nobody has written an element holds one value throughout: loading that is a finding."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import linecache
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,12 @@ from grader import wire
 
 LONGEST_MESSAGE: Final = 2000
 MOST_FRAMES: Final = 20
+
+
+def remember(source: str, filename: str) -> None:
+    """Let tracebacks and `inspect` find the file's lines, cut as Python cuts them: at no other signs."""
+    lines = io.StringIO(source, newline=None).readlines()
+    linecache.cache[filename] = (len(source), None, lines, filename)
 
 
 def failed(error: BaseException, filename: str, findings: Sequence[wire.Finding] = ()) -> wire.Failed:

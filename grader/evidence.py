@@ -106,6 +106,11 @@ class Recorder:
         """The tensor whose memory holds this address."""
         return self._region_at(address)
 
+    @property
+    def memories(self) -> dict[str, int]:
+        """Bytes of each tensor's memory that is known now."""
+        return {region.name: region.view.nbytes for region in self._regions}
+
     def finish(self, returned: list[View]) -> tuple[list[wire.Launch], int, list[wire.Moved]]:
         """Launches kept, launches in all, and one `Moved` for each argument, temporary and returned tensor."""
         moved: list[wire.Moved] = []
@@ -257,6 +262,12 @@ class Region:
             foreign_bytes=self._foreign_bytes if len(self._foreign_values) > 1 else 0,
             nbytes=self.view.nbytes,
         )
+
+
+def pointer(region: Region, place: View, dtype: str) -> wire.Pointer:
+    """Where in a known memory a tensor lies. `place` counts from its own storage, the pointer from the region."""
+    offset = place.offset + (place.address - region.view.address) // place.itemsize
+    return wire.Pointer(memory=region.name, dtype=dtype, shape=place.shape, strides=place.strides, offset=offset)
 
 
 def _regroup(counts: NDArray[np.int64], itemsize: int, wanted: int, size: int) -> NDArray[np.uint32]:

@@ -10,6 +10,7 @@ Reading order: `main` → `examine` (all launches) → `_compiled` (one).
 from __future__ import annotations
 
 import importlib
+import io
 import linecache
 import os
 import re
@@ -77,7 +78,7 @@ def examine(job: Job) -> Answer:
         triton: Any = importlib.import_module("triton")
     except ImportError as error:
         return Answer([], f"triton is not installed: {error}")
-    lines = job.source.splitlines(keepends=True)
+    lines = io.StringIO(job.source, newline=None).readlines()
     linecache.cache[job.filename] = (len(job.source), None, lines, job.filename)
     module = types.ModuleType("submission")
     module.__file__ = job.filename

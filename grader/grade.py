@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 from grader import hints, messages
 from grader.abilities import can_mute, computes, counts_traffic, times
+from grader.again import judge_kernels_alone
 from grader.diagnose import Probed, explain_failure, probe, worth_probing
 from grader.drill import Drill
 from grader.findings import findings, merged, uncounted
@@ -162,6 +163,7 @@ class Grading:
         yield from self._judge_some(bench, suite.around(self._blocks()), runner)
         yield from self._judge_on_device(bench, runner)
         self._close()
+        yield from self._judge_kernels_alone(bench)
         if self._probed is None and worth_probing(self._of_the_suite):
             yield Diagnosing()
             self._probe(bench, self._fresh())
@@ -190,6 +192,26 @@ class Grading:
             yield self._done(timing.judged)
         if self._mutes and runner.usable and all(one.accepted for one in self.judged):
             yield self._done(judge_without_kernels(bench, runner))
+
+    def _judge_kernels_alone(self, bench: Bench) -> Iterator[CaseDone]:
+        """When all is right by what the learner's process says: the kernels once more, without that process."""
+        complete = len(self.judged) == self._expected and all(one.accepted for one in self.judged)
+        if not complete or not self._replays:
+            return
+        started = time.perf_counter()
+        self._runner = self.pool.replayer()
+        refuted = judge_kernels_alone(bench, self.source, self.judged, self._runner)
+        self._close()
+        self._time["diagnose"] += time.perf_counter() - started
+        if refuted is not None:
+            self._expected += 1
+            yield self._done(refuted)
+
+    @property
+    def _replays(self) -> bool:
+        """Does this lane write launches down, and must this drill's results come from kernels?"""
+        kernels = self.drill.rules.written_by_kernel and self.drill.framework == "triton"
+        return kernels and counts_traffic(self.lane) and self.pool.writes_launches
 
     def _done(self, judged: Judged) -> CaseDone:
         self._stop_if_cancelled()
@@ -241,6 +263,8 @@ class Grading:
         """A warm runner with the learner's file in it; a file that does not load leaves `_loading` filled."""
         self._stop_if_cancelled()
         started = time.perf_counter()
+        if self._replays:
+            self.pool.prepare_replays()
         runner = self.pool.take(runner_limits(self.drill))
         taken = time.perf_counter()
         self._time["pool"] += taken - started

@@ -13,7 +13,6 @@ import contextlib
 import ctypes
 import faulthandler
 import importlib
-import linecache
 import os
 import resource
 import socket
@@ -30,11 +29,12 @@ import numpy as np
 
 from grader import blame, landlock, lanes, stopwatch, tensors, wire
 from grader.device import Device
-from grader.evidence import Recorder
+from grader.evidence import Recorder, View, pointer
 
 MODULE: Final = "submission"
 READ: Final = 1 << 20
 MOST_FINDINGS: Final = 50
+MOST_CONSTANTS: Final = 200
 
 
 class Channel:
@@ -81,6 +81,8 @@ def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> Non
                 answer = session.call(order)
             case wire.Stage() | wire.Batch() | wire.Audit():
                 answer = session.time(order)
+            case wire.Replay():
+                answer = session.replay(order)
             case wire.Bye():
                 return
         for stream in (sys.stdout, sys.stderr):
@@ -117,32 +119,37 @@ class Session:
         self._workshop = tensors.Workshop("numpy", "cpu")
         self._gpu: Device | None = None
         self._stopwatch: stopwatch.Stopwatch | None = None
+        self._module = types.ModuleType(MODULE)
+        self._replayer: Any = None
         self._preload(framework, device)
 
     def _preload(self, framework: str, device: str) -> None:
         self._traced = framework == "triton" and device == "cpu"
-        if framework != "numpy":
+        if framework in ("torch", "triton"):
             _prepare_torch(device)
         self._lane = _lane(framework, device)
         self._lane.install(self._recorder)
         if framework == "triton" and not importlib.import_module("grader.warmup").launch(device):
             raise RuntimeError("the lane does not compute what it should")
+        if framework == "kernels":
+            self._replayer = importlib.import_module("grader.replay").Replayer()
         if isinstance(self._lane, Device):
             self._gpu, self._stopwatch = self._lane, stopwatch.Stopwatch(self._lane, device)
 
     def load(self, order: wire.Load) -> wire.Answer:
         """Run the file and find its entries."""
+        if self._replayer is not None:
+            return wire.Failed(kind="refused", message="No file is run here.")
         self._filename = order.filename
         self._workshop = tensors.Workshop(order.framework, order.device)
         if order.framework == "numpy":
             _poison_numpy()
-        lines = order.source.splitlines(keepends=True)
-        linecache.cache[order.filename] = (len(order.source), None, lines, order.filename)
+        blame.remember(order.source, order.filename)
         try:
             code = compile(order.source, order.filename, "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
             return blame.uncompilable(error, order.filename)
-        module = types.ModuleType(MODULE)
+        module = self._module
         module.__file__ = order.filename
         sys.modules[MODULE] = module
         try:
@@ -195,6 +202,13 @@ class Session:
         except BaseException as error:
             return blame.failed(error, self._filename)
 
+    def replay(self, order: wire.Replay) -> wire.Answer:
+        """Run kernels from their text. For a process that runs nothing else."""
+        if self._replayer is None:
+            return wire.Failed(kind="refused", message="Nothing is run again here.")
+        answer: wire.Answer = self._replayer.replay(order)
+        return answer
+
     def _findings(self) -> list[wire.Finding]:
         found = list(self._lane.findings)[:MOST_FINDINGS]
         return [wire.Finding(kind=f.kind, line=f.line, text=f.message, severity=f.severity) for f in found]
@@ -212,6 +226,7 @@ class Session:
             taken, places = self._workshop.take(value, self._answer_bytes)
         except tensors.TooLarge as error:
             return wire.Failed(kind="refused", message=str(error))
+        memories, results = self._recorder.memories, self._results(taken, places) if self._traced else []
         launches, count, traffic = self._recorder.finish(places if self._traced else [])
         if self._gpu is not None:
             traffic = self._gpu.moved([made.place() if made else None for made in owners], places)
@@ -226,7 +241,23 @@ class Session:
             findings=self._findings(),
             peak_bytes=max(peak - before, 0) if peak > 0 else -1,
             compile_seconds=self._gpu.compile_seconds if self._gpu is not None else 0.0,
+            memories=memories,
+            globals=self._constants() if self._traced else {},
+            results=results,
         )
+
+    def _constants(self) -> dict[str, int | float | bool | str]:
+        """The file's tl.constexpr globals that are plain values."""
+        kind = importlib.import_module("grader.interpreter.scope").Constexpr
+        found = [(name, thing.value) for name, thing in self._module.__dict__.items() if type(thing) is kind]
+        plain = [(name, value) for name, value in found if type(value) in (int, float, bool, str)]
+        return {name: value for name, value in plain[:MOST_CONSTANTS] if type(name) is str}
+
+    def _results(self, taken: wire.Value, places: list[View]) -> list[wire.Pointer]:
+        """Where the arrays of a result lie: in which memory that a kernel used."""
+        found = zip(wire.arrays_in(taken), places, strict=True)
+        known = [(array, place, self._recorder.region(place.address)) for array, place in found]
+        return [pointer(region, place, array.dtype) for array, place, region in known if region is not None]
 
 
 def _lane(framework: str, device: str) -> lanes.Lane:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
 from grader import messages, wire
@@ -23,11 +24,11 @@ from grader.compare import Comparison, Feature, Tiling, compare
 from grader.compare_exact import compare_exactly
 from grader.drill import Drill
 from grader.kit import DTYPES, Ask, Case, Exact, Output, Placed, Reply, Values, decode, generator
-from grader.pool import Failure
+from grader.pool import Failure, Runner
 from grader.rules import block_for, blocks_of, broken_rule, traffic
 from grader.suite import Answers, BrokenDrill
 from grader.verdict import CaseResult, Finding, Lane, Outcome, Traffic
-from grader.wire import Array, Call, Malformed, Other, Returned, to_numpy
+from grader.wire import Array, Call, Malformed, Other, Replay, Returned, to_numpy
 
 
 class Caller(Protocol):
@@ -61,6 +62,7 @@ class Judged:
     judge: float = 0.0  # seconds in ours
     runner_lost: bool = False  # the runner can't be called again
     problem: str = ""  # for operators, with `Outcome.GRADER_PROBLEM`
+    calls: tuple[tuple[Ask, Returned], ...] = ()  # what was asked and answered, without the values
 
     @property
     def accepted(self) -> bool:
@@ -85,6 +87,7 @@ class _Call:
     compile: float = 0.0
     runner_lost: bool = False
     problem: str = ""
+    call: tuple[Ask, Returned] | None = None
 
     def end(self, outcome: Outcome, *features: Feature) -> None:
         """It ends here; the words of the first feature say why."""
@@ -128,7 +131,7 @@ def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: in
     order = Call(
         id=number,
         entry=ask.entry,
-        args=[_sent(argument) if isinstance(argument, Placed) else argument for argument in ask.args],
+        args=[sent(argument) if isinstance(argument, Placed) else argument for argument in ask.args],
         return_args=sorted(written | set(ask.reuse)),
     )
     started = time.perf_counter()
@@ -146,8 +149,24 @@ def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: in
     else:
         told = reply.compile_seconds
         call.compile = min(told, call.run) if told > 0 else 0.0  # NaN is not
+        call.call = ask, msgspec.structs.replace(reply, value=None, args={})
         _examine(call, bench, ask, reply, expected)
     return call
+
+
+def judge_again(bench: Bench, ask: Ask, order: Replay, runner: Runner, seconds: float) -> tuple[Outcome, str, str]:
+    """Judge `order`, which plays `ask` without host code: outcome, words, the trouble for operators."""
+    expected = bench.answers.expected(ask)
+    reply = runner.call(order, seconds)
+    call = _Call()
+    if isinstance(reply, Failure):
+        if reply.kind not in ("raised", "refused", "compile_error", "out_of_memory", "died"):
+            return Outcome.GRADER_PROBLEM, messages.GRADER_PROBLEM, f"replay: {reply.kind}: {reply.message}"
+        return Outcome.RULE_BROKEN, messages.not_run_again(reply.message), ""
+    _examine(call, bench, ask, reply, expected)
+    if call.outcome is Outcome.ACCEPTED:
+        return call.outcome, "", ""
+    return Outcome.RULE_BROKEN, messages.wrong_without_host(call.detail), ""
 
 
 def _finding(found: wire.Finding) -> Finding:
@@ -157,7 +176,7 @@ def _finding(found: wire.Finding) -> Finding:
     )
 
 
-def _sent(argument: Placed) -> Array:
+def sent(argument: Placed) -> Array:
     return Array(
         dtype=argument.dtype,
         shape=argument.shape,
@@ -400,4 +419,5 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         judge=max(0.0, seconds - run),
         runner_lost=last.runner_lost,
         problem=last.problem,
+        calls=tuple(call.call for call in calls if call.call is not None),
     )

@@ -47,13 +47,13 @@ class Pool:
         gpu: int = 0,
         hidden: tuple[Path, ...] = (),
     ) -> None:
-        """`framework` (numpy, torch, triton) is imported beforehand; `hidden` are paths that no runner sees.
+        """`framework` (numpy, torch, triton, or kernels alone) is imported beforehand; `hidden` no runner sees.
 
         `stock` runs kernels in Triton's own interpreter instead of ours, as a second opinion. `gpu` counts the
         GPUs of this machine from 0; runners see that one only.
         Raises `ValueError` for another framework. A machine without a sandbox shows in `take`.
         """
-        if framework not in ("numpy", "torch", "triton"):
+        if framework not in ("numpy", "torch", "triton", "kernels"):
             raise ValueError(f"no framework is called {framework}")
         self._gpu = lane is Lane.GPU
         self._number = gpu
@@ -63,6 +63,7 @@ class Pool:
         self._size = size
         self._limits = limits or Limits()
         self._hidden = hidden
+        self._replays: Pool | None = None
         self._change = threading.Condition()
         self._warm: deque[Runner] = deque()
         self._out: set[Runner] = set()
@@ -109,6 +110,23 @@ class Pool:
             if not self._warm:
                 raise self._why_none()
 
+    def replayer(self) -> Runner:
+        """A runner that runs kernels from their text and no file: no framework is imported in it.
+
+        The first call starts a pool of them, of which one is kept warm. Raises `SandboxUnavailable`.
+        """
+        self.prepare_replays()
+        assert self._replays is not None
+        return self._replays.take()
+
+    def prepare_replays(self) -> None:
+        """Have a replayer ready soon."""
+        with self._change:
+            if self._replays is None and not self._closed:
+                self._replays = Pool(Lane.CPU, 1, self._limits, framework="kernels", hidden=self._hidden)
+        if self._replays is None:
+            raise self._why_none()
+
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
         """While this lasts no runner is being started: a start keeps cores busy and the GPU too. For timing.
@@ -127,6 +145,11 @@ class Pool:
                 if self._starting is not None and not self._quiet:
                     self._starting.pause(False)
                 self._change.notify_all()
+
+    @property
+    def writes_launches(self) -> bool:
+        """Do runners write launches down, so that they can be run again?"""
+        return self._framework == "triton" and not self._stock
 
     @property
     def gpu(self) -> gpus.Gpu | None:
@@ -148,6 +171,8 @@ class Pool:
                 self._starting.abort()
             self._warm.clear()
             self._change.notify_all()
+        if self._replays is not None:
+            self._replays.close()
         for runner in runners:
             runner.abort()
         self._thread.join()

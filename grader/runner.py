@@ -130,7 +130,7 @@ class Runner:
             return answer
         return self._wrong("answered a file with something else")
 
-    def call(self, order: wire.Call, seconds: float) -> wire.Returned | Failure:
+    def call(self, order: wire.Call | wire.Replay, seconds: float) -> wire.Returned | Failure:
         """Call one entry, within `seconds`. After an exception in the learner's code another call may be made."""
         answer = self._ask(order, seconds)
         if isinstance(answer, wire.Failed):
@@ -320,7 +320,7 @@ class Runner:
         return self._failure
 
 
-def _misfit(order: wire.Call, answer: wire.Returned) -> str:
+def _misfit(order: wire.Call | wire.Replay, answer: wire.Returned) -> str:
     """What in the answer does not fit the call; empty if all does."""
     if answer.id != order.id:
         return "answered another call"

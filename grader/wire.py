@@ -191,11 +191,29 @@ class Audit(Struct, frozen=True, kw_only=True, tag="audit"):
     parts: list[list[tuple[int, int]]]
 
 
+class Replay(Struct, frozen=True, kw_only=True, tag="replay"):
+    """Run the kernels that a file defines as they were launched, on these arguments; nothing else of the file.
+
+    `memories` are the bytes of each memory used, `results` where the results will lie. `globals` are constants that
+    may be missing from the text, since host code computed them. Answered as a `Call` is.
+    """
+
+    id: int
+    source: str
+    filename: str = "submission.py"
+    args: list[Value]
+    return_args: list[int] = []
+    launches: list[Launch]
+    memories: dict[str, int]
+    globals: dict[str, int | float | bool | str] = {}
+    results: list[Pointer]
+
+
 class Bye(Struct, frozen=True, kw_only=True, tag="bye"):
     """End now."""
 
 
-Order = Confine | Load | Call | Stage | Batch | Audit | Bye
+Order = Confine | Load | Call | Stage | Batch | Audit | Replay | Bye
 
 
 # runner → judge
@@ -239,13 +257,65 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
 FAILED_KINDS: Final = frozenset({"compile_error", "missing_entry", "raised", "out_of_memory", "refused"})
 
 
+class Pointer(Struct, frozen=True, kw_only=True, tag="pointer"):
+    """A tensor that a kernel was given: a view of the memory called ``argN`` or ``tmpN``, in elements."""
+
+    memory: str
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+class Described(Struct, frozen=True, kw_only=True, tag="described"):
+    """A tensor descriptor made by the host."""
+
+    base: Pointer
+    shape: list[int]
+    strides: list[int]
+    block_shape: list[int]
+    padding: str
+
+
+class Several(Struct, frozen=True, kw_only=True, tag="several"):
+    """A tuple of arguments."""
+
+    items: list[Traced]
+
+
+class Named(Struct, frozen=True, kw_only=True, tag="named"):
+    """An element type, or a function of the file."""
+
+    name: str
+    kind: str  # dtype | function
+
+
+class Unnamed(Struct, frozen=True, kw_only=True, tag="unnamed"):
+    """Something that cannot be written down."""
+
+    type_name: str
+
+
+Traced = Pointer | Described | Several | Named | Unnamed | int | float | bool | str | None
+
+
+class Fill(Struct, frozen=True, kw_only=True):
+    """The host had put one value into a memory: into all of it, or into the elements that no kernel wrote."""
+
+    memory: str
+    value: bytes
+    whole: bool
+
+
 class Launch(Struct, frozen=True, kw_only=True):
-    """One kernel launch: grid, compile-time constants, warps."""
+    """One kernel launch: grid, constants, warps; all arguments too, where the lane writes them down."""
 
     kernel: str
     grid: tuple[int, ...]
     constants: dict[str, int | float | bool | str]
     num_warps: int
+    arguments: dict[str, Traced] = {}
+    fills: list[Fill] = []
 
 
 class Moved(Struct, frozen=True, kw_only=True):
@@ -281,6 +351,9 @@ class Returned(Struct, frozen=True, kw_only=True, tag="returned"):
     findings: list[Finding] = []
     peak_bytes: int = -1  # growth of resident memory over the call, at its highest; -1 where it can't be measured
     compile_seconds: float = 0.0  # of the call, spent compiling kernels; the runner's word
+    memories: dict[str, int] = {}  # bytes of each memory that launches used
+    globals: dict[str, int | float | bool | str] = {}  # the file's constants that kernels may see
+    results: list[Pointer] = []  # where each array of `value` lies, if it lies in such a memory
 
 
 class Staged(Struct, frozen=True, kw_only=True, tag="staged"):
@@ -379,7 +452,7 @@ def decode_order(payload: bytes) -> Order:
         order = _ORDERS.decode(payload)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise Malformed(f"not an order: {error}") from None
-    if isinstance(order, Call | Stage):
+    if isinstance(order, Call | Stage | Replay):
         return msgspec.structs.replace(order, args=[restore(value) for value in order.args])
     return order
 

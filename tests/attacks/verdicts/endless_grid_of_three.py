@@ -1,0 +1,30 @@
+"""A grid of 2**93 programs.
+
+expect: time_limit | runtime_error | out_of_memory
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x, out, cols, x_row_stride, out_row_stride, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    v = tl.load(x + row * x_row_stride + at, mask=at < cols, other=-float("inf")).to(tl.float32)
+    weights = tl.exp(v - tl.max(v, axis=0))
+    tl.store(out + row * out_row_stride + at, weights / tl.sum(weights, axis=0), mask=at < cols)
+
+
+def fair(x):
+    rows, cols = x.shape
+    out = torch.empty((rows, cols), dtype=x.dtype, device=x.device)
+    softmax_kernel[(rows,)](x, out, cols, x.stride(0), out.stride(0), BLOCK=triton.next_power_of_2(cols))
+    return out
+
+
+def softmax(x):
+    out = fair(x)
+    softmax_kernel[(2**31 - 1, 2**31 - 1, 2**31 - 1)](x, out, 1, 0, 0, BLOCK=1)
+    return out

@@ -1,0 +1,29 @@
+"""A function on constants whose text would climb to everything in the process that runs the kernels again.
+
+expect: rule_broken | runtime_error | compile_error
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.constexpr_function
+def climb(n):
+    return len(().__class__.__base__.__subclasses__()) * 0 + n
+
+
+@triton.jit
+def softmax_kernel(x, out, cols, x_row_stride, out_row_stride, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, climb(BLOCK))
+    v = tl.load(x + row * x_row_stride + at, mask=at < cols, other=-float("inf")).to(tl.float32)
+    weights = tl.exp(v - tl.max(v, axis=0))
+    tl.store(out + row * out_row_stride + at, weights / tl.sum(weights, axis=0), mask=at < cols)
+
+
+def softmax(x):
+    rows, cols = x.shape
+    out = torch.empty((rows, cols), dtype=x.dtype, device=x.device)
+    softmax_kernel[(rows,)](x, out, cols, x.stride(0), out.stride(0), BLOCK=triton.next_power_of_2(cols))
+    return out
