@@ -33,7 +33,13 @@ SPECIMENS = {f"{s.kind}/{s.name}": s for s in read_specimens(drill())[0]}
 
 
 # One for each way to end: right, wrong by state, wrong by padding, a rule counted, a rule of provenance.
-FEW = ("correct/online", "correct/one_tile", "mutant/no_rescale", "mutant/phantom_zero", "mutant/three_loads")
+FEW: tuple[str, ...] = (
+    "correct/online",
+    "correct/one_tile",
+    "mutant/no_rescale",
+    "mutant/phantom_zero",
+    "mutant/three_loads",
+)
 FEW += ("mutant/library_call", "mutant/overwritten")
 
 

@@ -31,7 +31,7 @@ class Peer:
         self.out, self.far_out = os.pipe()
         self.err, self.far_err = os.pipe()
         self.status: int | None = None
-        self.killed = self.out_of_memory = False
+        self.killed = self.out_of_memory = self.paused = False
         self.memory = 0
 
     @property
@@ -56,6 +56,9 @@ class Peer:
 
     def resident(self) -> int:
         return self.memory
+
+    def pause(self, stop: bool) -> None:
+        self.paused = stop
 
     def wait(self, seconds: float) -> int | None:
         return self.status

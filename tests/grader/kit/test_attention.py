@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from grader.kit import AttentionShape, attention_inputs, error_in_units, near_attention, rounded, visible_keys
 from grader.kit.attention import STATE, WEIGHTS
 
+Floats = NDArray[Any]
 SHAPE = AttentionShape(batch=2, heads=4, kv_heads=2, q_len=3, kv_len=40, depth=32)
 
 
-def scores(name: str, shape: AttentionShape = SHAPE) -> np.ndarray:
+def scores(name: str, shape: AttentionShape = SHAPE) -> Floats:
     q, k, _ = attention_inputs(name, np.random.default_rng(5), shape, block=8)
     k = np.repeat(k, shape.heads // shape.kv_heads, axis=1)
-    return q @ k.swapaxes(-1, -2) / np.sqrt(shape.depth)
+    return np.asarray(q @ k.swapaxes(-1, -2) / np.sqrt(shape.depth))
 
 
-def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool = False) -> np.ndarray:
+def attend(q: Floats, k: Floats, v: Floats, causal: bool = False) -> Floats:
     s = np.where(visible_keys(q.shape[-2], k.shape[-2], causal=causal), q @ k.swapaxes(-1, -2), -np.inf)
     s = s / np.sqrt(q.shape[-1])
     top = s.max(-1, keepdims=True)
     w = np.exp(s - np.where(np.isneginf(top), 0, top))
-    return np.divide(w, w.sum(-1, keepdims=True), out=np.zeros_like(w), where=w.sum(-1, keepdims=True) > 0) @ v
+    weights = np.divide(w, w.sum(-1, keepdims=True), out=np.zeros_like(w), where=w.sum(-1, keepdims=True) > 0)
+    return np.asarray(weights @ v)
 
 
 def test_scores_follow_the_data_axis() -> None:
@@ -62,7 +67,7 @@ def test_rounding_of_fp32_and_of_half_precision_weights_is_small_a_half_state_is
         q, k, v = (rounded(part, dtype) for part in attention_inputs("normal", rng, shape, 16))
         expected = attend(q, k, v, causal)
         near = near_attention(dtype, causal=causal)(expected, (q, k, v))
-        single = attend(*(part.astype(np.float32) for part in (q, k, v)), causal)  # type: ignore[misc]
+        single = attend(q.astype(np.float32), k.astype(np.float32), v.astype(np.float32), causal)
         assert error_in_units(rounded(single, dtype), expected, near).max() < 0.2
         halved = expected * (1 + 3e-4 * rng.standard_normal(expected.shape))
         assert (error_in_units(halved, expected, near).max() > 1) == (dtype == "fp32")
