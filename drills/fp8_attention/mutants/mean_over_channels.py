@@ -1,0 +1,21 @@
+"""Each key loses the mean of its own channels.
+
+ask: Along which axis do you average: over the tokens, or over the channels of one?
+expect: wrong_answer
+"""
+
+import numpy as np
+from drill_kit import to_e4m3
+
+
+def quantised(x):
+    scale = np.abs(x).max() / 448
+    return to_e4m3(x / scale) * scale
+
+
+def attention_fp8(q, k, v):
+    k = k - k.mean(axis=1, keepdims=True)
+    scores = quantised(q) @ quantised(k).T / np.sqrt(q.shape[1])
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    out = to_e4m3(weights) @ quantised(v)
+    return (out / weights.sum(axis=1, keepdims=True)).astype(q.dtype)

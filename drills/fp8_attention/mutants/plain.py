@@ -1,0 +1,20 @@
+"""One scale for each tensor, and nothing else.
+
+ask: Your error is that of plain quantisation. Which of the four operands makes it: have you made them exact one at a time?
+expect: wrong_answer
+"""
+
+import numpy as np
+from drill_kit import to_e4m3
+
+
+def quantised(x):
+    scale = np.abs(x).max() / 448
+    return to_e4m3(x / scale) * scale
+
+
+def attention_fp8(q, k, v):
+    scores = quantised(q) @ quantised(k).T / np.sqrt(q.shape[1])
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    out = to_e4m3(weights) @ quantised(v)
+    return (out / weights.sum(axis=1, keepdims=True)).astype(q.dtype)
