@@ -34,7 +34,7 @@ from app.jobs import Jobs
 from app.practice import routes as practice
 from app.practice.service import lane_note
 from app.progress.routes import router as progress
-from app.security import Guard, StrictHeaders, own_path
+from app.security import Guard, Heads, StrictHeaders, own_path
 from app.settings import Settings
 from app.submissions import routes as submissions
 from app.submissions import view
@@ -54,6 +54,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
+        redirect_slashes=False,  # those redirects repeat whatever Host a request names; `answer_error` has ours
     )
     state = app.state
     state.settings = settings
@@ -74,6 +75,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.add_exception_handler(kind, answer_error)
     app.add_middleware(GZipMiddleware, minimum_size=1024)
     app.add_middleware(Guard, settings=settings, refuse=_refuse)
+    app.add_middleware(Heads)
     app.add_middleware(Frame, metrics=metrics)
     app.add_middleware(StrictHeaders, secure=settings.secure)
     return app
@@ -195,6 +197,8 @@ def answer_error(request: Request, error: Exception) -> Response:
     """The one place where a refusal becomes an answer: a page for people, JSON for programs."""
     if isinstance(error, submissions.Refused):
         return practice.refused(request, error)
+    if isinstance(error, HTTPException) and error.status_code == 404 and (better := _without_slash(request)):
+        return RedirectResponse(better, 307)
     refusal = _as_refusal(error)
     headers = {"Retry-After": str(refusal.seconds)} if isinstance(refusal, TooMany) else {}
     if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", "text/html"):
@@ -218,6 +222,14 @@ def _as_refusal(error: Exception) -> AppError:
     if isinstance(error, HTTPException) and error.status_code == 404:
         return NotFound()
     return BadRequest("Something in that request could not be read.", "Go back and try again.")
+
+
+def _without_slash(request: Request) -> str:
+    """The address without the slashes at its end, for a page that was not found; empty where there are none."""
+    path = request.url.path
+    shorter = path.rstrip("/")
+    plain = request.method == "GET" and shorter and shorter != path and ".." not in path
+    return quote(own_path(shorter), safe="/") if plain else ""
 
 
 def _came_from(request: Request) -> str:

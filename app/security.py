@@ -117,6 +117,29 @@ class StrictHeaders:
         await self.app(scope, receive, sending)
 
 
+class Heads:
+    """The middleware that answers HEAD as GET would be answered, without the body. Streams have no head."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"].endswith("/events"):
+            await self.app(scope, receive, send)
+            return
+
+        async def without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        scope["method"] = "GET"
+        try:
+            await self.app(scope, receive, without_body)
+        finally:
+            scope["method"] = "HEAD"
+
+
 class Guard:
     """The middleware before the app: bodies within the limit, and changes from our own pages only."""
 

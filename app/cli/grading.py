@@ -153,7 +153,7 @@ def _drill(settings: Settings, drill_id: str) -> Drill:
 
 def _source(file: Path, limit: int) -> str:
     try:
-        source = file.read_bytes().decode("utf-8")
+        source = file.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise BadRequest(f"{file} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, Any
@@ -25,6 +26,7 @@ from app.templating import render
 from grader.verdict import Lane
 
 PAGE = 25
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 router = APIRouter(include_in_schema=False)
 api = APIRouter(prefix="/api/v1", tags=["submissions"])
@@ -117,7 +119,7 @@ async def events(
     last_event_id: Annotated[str, Header()] = "",
 ) -> AsyncIterator[ServerSentEvent]:
     """What happens to a submission, as it happens; a browser that lost its connection goes on where it was."""
-    seen = int(last_event_id) if last_event_id.isascii() and last_event_id.isdigit() else after
+    seen = int(last_event_id) if _NUMBER.fullmatch(last_event_id) else after
     database: Database = database_of(request)
     async for event in live.stream(database, submission.id, request.app.state.drills, viewer.is_admin, seen):
         yield event

@@ -87,6 +87,26 @@ def test_no_change_by_get(application: FastAPI) -> None:
     assert browser.get("/progress").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/drills", "/drills/tiled_softmax", "/healthz", "/submissions", "/static/css/parts.css", "/nowhere"],
+)
+def test_head_is_get_without_the_body(browser: Browser, path: str) -> None:
+    got, head = browser.get(path), browser.head(path)
+    assert head.status_code == got.status_code
+    assert head.content == b""
+    assert head.headers.get("content-type") == got.headers.get("content-type")
+    assert browser.head("/sign-out").status_code == 405
+
+
+@pytest.mark.parametrize("path", ["/drills/", "/drills/tiled_softmax///", "//evil.example/", "/%5cevil.example/"])
+def test_a_slash_too_many_leads_to_our_own_page(browser: Browser, path: str) -> None:
+    answer = browser.get(ORIGIN + path, headers={"host": "evil.example"})
+    assert answer.status_code == 307
+    target = answer.headers["location"]
+    assert target.startswith("/") and not target.startswith(("//", "/\\"))
+
+
 def chunks() -> Iterator[bytes]:
     yield from (b"x" * 65536 for _ in range(20))
 

@@ -58,6 +58,20 @@ def test_the_page_follows_the_submission(browser: Browser, mine: str, database: 
     assert "SECRET" not in str(told)
 
 
+@pytest.mark.parametrize("last", ["-1", "x", "9" * 30, "9" * 5000, "\u00b2", "1;2", ""])
+def test_any_last_event_id_gets_the_verdict(
+    browser: Browser, mine: str, database: Database, queue: Jobs, last: str
+) -> None:
+    """A number of thousands of digits is more than `int` reads."""
+    work = start(database, live_run(database, mine))
+    assert work is not None
+    record(database, queue, work, verdict(sentence="All is well."))
+    headers = {"last-event-id": last.encode("latin-1")}
+    stream = browser.get(f"/submissions/{mine}/events", headers=headers)  # type: ignore[arg-type]
+    assert stream.status_code == 200 and "All is well." in stream.text
+    assert browser.get(f"/submissions/{mine}/events?after={'9' * 5000}").status_code == 400
+
+
 def test_a_double_click_is_one_submission(application: FastAPI, browser: Browser, database: Database) -> None:
     browser.sign_in_as("ada")
 
