@@ -65,6 +65,7 @@ class Stopwatch:
         self._promised = [(self._kind(output.dtype), output.shape) for output in order.outputs]
         self._stand_ins = [torch.ones(shape, dtype=kind, device=self._device) for kind, shape in self._promised]
         gc.collect()  # here and not before each batch: it takes long, and never equally long
+        gc.freeze()  # nor shall a later collection look at all that the frameworks made
         memory, cache = self._sizes()
         self._scratch = torch.empty(max(FLUSH * cache, LEAST_FLUSH), dtype=torch.uint8, device=self._device)
         return wire.Staged(id=order.id, memory_bytes=memory, cache_bytes=cache)
