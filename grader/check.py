@@ -242,7 +242,7 @@ def _complaints(drill: Drill, ran: Ran) -> Iterator[Problem]:
 
 
 def margin(drill: Drill) -> float:
-    """How much of the tolerance a correct kernel may use: more where the statement gives it, and rounding does not."""
+    """How much of the tolerance a correct kernel may use: more where the statement, not rounding, gives it."""
     return STATED_MARGIN if "slack_tolerance" in drill.excused else MARGIN
 
 

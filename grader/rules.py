@@ -20,9 +20,7 @@ from grader.verdict import Traffic
 from grader.wire import Launch, Moved, Returned
 
 
-def broken_rule(
-    drill: Drill, ask: Ask, returned: Returned, *, counted: bool, seen: bool = True
-) -> Feature | None:
+def broken_rule(drill: Drill, ask: Ask, returned: Returned, *, counted: bool, seen: bool = True) -> Feature | None:
     """The first rule of `drill` that this call breaks, with its sentence; ``None`` when all are kept.
 
     `counted` says whether the lane counts loads and stores, `seen` whether it sees who wrote a result; without both

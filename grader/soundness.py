@@ -32,7 +32,8 @@ from grader.suite import Answers, BrokenDrill, evaluate
 from grader.universal import ALGORITHMIC, EVERYWHERE, VALUES, Fault
 
 SEED = b"publication gate"
-HARMLESS = 1e-3  # of the tolerance: where large terms cancel, two formulas may differ more, relative to what is left
+# Of the tolerance: where large terms cancel, two formulas may differ more, relative to what is left.
+HARMLESS = 1e-3
 AGREE = 1e-9  # relative; two float64 formulas may differ by some units in the last place of the largest score
 
 
