@@ -318,13 +318,10 @@ def test_out_of_bounds_names_tensor_element_and_line(runner: Runner) -> None:
 
 
 def test_pointers_that_travel_as_integers(runner: Runner, lane: str) -> None:
-    if lane == "batched":
-        failure = run(runner, "pointer_table")  # knows no addresses, and says so
-        assert isinstance(failure, Failure) and "int64 to pointer" in failure.message
-        return
     answer = good(run(runner, "pointer_table"))
     np.testing.assert_array_equal(wire.to_numpy(answer.value), X[:16] * 2)
-    assert sum(row.foreign_bytes for row in answer.traffic) >= 60
+    # The batched lane knows a pointer in a tensor for what it is; to the other it is a number from elsewhere.
+    assert sum(row.foreign_bytes for row in answer.traffic) >= (60 if lane == "stock" else 0)
 
 
 def test_an_error_in_a_device_function_names_its_line(runner: Runner, lane: str) -> None:
