@@ -245,10 +245,12 @@ def _examine(call: _Call, bench: Bench, ask: Ask, reply: Returned, expected: tup
     if complaint:
         return call.end(Outcome.WRONG_ANSWER, complaint)
     call.outputs = results
-    for found, words in _compared(call, ask, results, expected):
+    for name, found, words in _compared(call, ask, results, expected):
         if not found.accepted:
             call.comparison = found
-            return call.end(Outcome.WRONG_ANSWER, Feature("values", words), *found.features)
+            # Of several outputs, which one goes wrong first says much about the fault.
+            first = (Feature(f"first_{name}", f"the {name} is wrong"),) if len(ask.outputs) > 1 else ()
+            return call.end(Outcome.WRONG_ANSWER, Feature("values", words), *first, *found.features)
         call.error = max(call.error, found.error or 0.0)
     if complaint := _changed(bench.drill, ask, reply.args_digest, reply.args):
         return call.end(Outcome.RULE_BROKEN, complaint)
@@ -261,12 +263,12 @@ def _examine(call: _Call, bench: Bench, ask: Ask, reply: Returned, expected: tup
 
 def _compared(
     call: _Call, ask: Ask, results: Sequence[Any], expected: tuple[Any, ...]
-) -> Iterator[tuple[Comparison, str]]:
-    """Each output with how it compares, and the words for the learner should it be wrong."""
+) -> Iterator[tuple[str, Comparison, str]]:
+    """Each output's name with how it compares, and the words for the learner should it be wrong."""
     inputs = tuple(argument.values for argument in ask.args if isinstance(argument, Placed))
     for output, actual, wanted in zip(ask.outputs, results, expected, strict=True):
         if isinstance(output, Exact):
-            yield compare_exactly(output.name, actual, wanted), messages.wrong_value(output.name)
+            yield output.name, compare_exactly(output.name, actual, wanted), messages.wrong_value(output.name)
             continue
         allowed = output.tolerance(wanted, inputs)
         found = compare(output.name, actual, wanted, allowed, _tiling(output, call.blocks), inputs)
@@ -277,7 +279,7 @@ def _compared(
             words = messages.wrong_value(output.name)
         else:
             words = messages.wrong_values(output.name, wrong, actual.size)
-        yield found, words
+        yield output.name, found, words
 
 
 def _outputs(drill: Drill, ask: Ask, reply: Returned) -> tuple[list[Any], Feature | None]:
@@ -399,7 +401,7 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         outcome=last.outcome,
         shape=suite.shape_words(case),
         data=suite.data_words(case),
-        dtype=case.dtype,
+        dtype="" if case.about else case.dtype,
         error=max(call.error for call in calls) if accepted else (comparison.error if comparison else None),
         mismatch=comparison.mismatch if comparison else None,
         map=comparison.map if comparison else None,

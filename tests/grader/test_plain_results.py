@@ -44,7 +44,8 @@ def number(value: object) -> Judged:
 @pytest.mark.parametrize("value", [4 / 3, from_numpy(np.array(4 / 3)), from_numpy(np.array([4 / 3]))])
 def test_a_number_may_come_in_several_forms(value: object) -> None:
     assert number(value).accepted
-    assert number(value).result.data == "a small model" and number(value).result.shape == ""
+    result = number(value).result
+    assert (result.data, result.shape, result.dtype) == ("a small model", "", "")
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,12 @@ def test_an_exact_value_has_its_type(value: object, right: bool) -> None:
     assert found.accepted is right
     if not right:
         assert found.result.detail == "The bytes is not what it should be."
+
+
+def test_the_first_of_several_outputs_that_is_wrong_tells_faults_apart() -> None:
+    ask = Ask("softmax", (4,), (Exact("rows"), Exact("columns")))
+    found = judged(ask, lambda n: (n, 2 * n), lambda n: [n, n])
+    assert "first_columns" in [feature.key for feature in found.features]
 
 
 class Raises:
