@@ -17,24 +17,24 @@ from dataclasses import replace
 from typing import Final
 
 from grader import messages
-from grader.judge import Bench, Judged, judge_again, sent
+from grader.judge import Bench, Judged, Replayer, judge_again, sent
 from grader.kit import DTYPES, Argument, Ask, Case, Placed, generator
-from grader.pool import Runner
 from grader.verdict import CaseResult, Outcome
 from grader.wire import Replay, Returned
 
-SECONDS: Final = 4.0  # for all of them; those that do not fit in are left out, in an order that nobody knows
+SECONDS: Final = 4.0  # for all of them, and half as much again as the learner's calls took: slow code is no way out
 AT_LEAST: Final = 3
 OTHER: Final = b"other data"
 
 
-def judge_kernels_alone(bench: Bench, source: str, judged: Sequence[Judged], runner: Runner) -> Judged | None:
+def judge_kernels_alone(bench: Bench, source: str, judged: Sequence[Judged], runner: Replayer) -> Judged | None:
     """What is wrong with the kernels alone; None when nothing is."""
     began = time.perf_counter()
     limit = bench.drill.limits.call_seconds
+    enough = SECONDS + 1.5 * sum(one.run for one in judged)
     for number, (case, ask, order) in enumerate(_orders(bench, source, judged)):
         spent = time.perf_counter() - began
-        if number >= AT_LEAST and spent > SECONDS:
+        if number >= AT_LEAST and spent > enough:
             return None
         outcome, words, problem = judge_again(bench, ask, order, runner, limit)
         if outcome is not Outcome.ACCEPTED:

@@ -24,7 +24,7 @@ from grader.compare import Comparison, Feature, Tiling, compare
 from grader.compare_exact import compare_exactly
 from grader.drill import Drill
 from grader.kit import DTYPES, Ask, Case, Exact, Output, Placed, Reply, Values, decode, generator
-from grader.pool import Failure, Runner
+from grader.pool import Failure
 from grader.rules import block_for, blocks_of, broken_rule, traffic
 from grader.suite import Answers, BrokenDrill
 from grader.verdict import CaseResult, Finding, Lane, Outcome, Traffic
@@ -35,6 +35,12 @@ class Caller(Protocol):
     """The part of a runner that the judge needs."""
 
     def call(self, call: Call, seconds: float) -> Returned | Failure: ...
+
+
+class Replayer(Protocol):
+    """The part of a replayer that the judge needs."""
+
+    def call(self, order: Replay, seconds: float) -> Returned | Failure: ...
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,9 @@ def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: in
     return call
 
 
-def judge_again(bench: Bench, ask: Ask, order: Replay, runner: Runner, seconds: float) -> tuple[Outcome, str, str]:
+def judge_again(
+    bench: Bench, ask: Ask, order: Replay, runner: Replayer, seconds: float
+) -> tuple[Outcome, str, str]:
     """Judge `order`, which plays `ask` without host code: outcome, words, the trouble for operators."""
     expected = bench.answers.expected(ask)
     reply = runner.call(order, seconds)
