@@ -148,7 +148,7 @@ def test_read_code_submit_and_read_feedback_by_keyboard_alone(browser: Browser, 
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/drills/tiled_softmax$"))
     expect(page.locator(".cm-content")).to_be_visible()
-    tab_to(page, "Your kernel, in Python")
+    tab_to(page, "Your code, in Python")
     page.keyboard.press("ControlOrMeta+Home")
     page.keyboard.type("# by hand")
     page.keyboard.press("Enter")

@@ -76,7 +76,7 @@ export function mount(textarea, { changed, submit, leave }) {
       extensions: [
         lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), highlightSpecialChars(), drawSelection(), history(), indentOnInput(),
         bracketMatching(), closeBrackets(), python(), indentUnit.of("    "), EditorState.tabSize.of(4), syntaxHighlighting(colours), look, marks, typeOver,
-        EditorView.contentAttributes.of({ "aria-label": "Your kernel, in Python. Escape leaves the editor.", tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+        EditorView.contentAttributes.of({ "aria-label": "Your code, in Python. Escape leaves the editor.", tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           textarea.value = update.state.doc.toString();
