@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import compileall
 import contextlib
+import importlib.machinery
 import importlib.util
 import sys
 from pathlib import Path
@@ -112,7 +113,8 @@ def _outermost(paths: list[Path]) -> list[Path]:
 
 def package_folder(name: str) -> Path | None:
     """The folder on the import path that holds a package, found without importing it."""
-    found = importlib.util.find_spec(name)
+    # Not `find_spec` of importlib.util: it answers for a module that is loaded, and ours may stand in for triton.
+    found = importlib.machinery.PathFinder.find_spec(name)
     if found is None or found.origin is None:
         return None
     return Path(found.origin).resolve().parent.parent

@@ -181,8 +181,10 @@ def test_frameworks_have_names() -> None:
         Pool(framework="jax")
 
 
+# A shell that starts us in the background makes us deaf to SIGINT, and what we start too.
 PARENT = """
-import sys, time, numpy as np
+import signal, sys, time, numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from grader import wire
 from grader.pool import Limits, Pool
 pool = Pool(size=1, limits=Limits(memory_bytes=256 << 20), framework="numpy")

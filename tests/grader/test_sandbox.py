@@ -317,3 +317,9 @@ def test_a_checkout_reached_through_a_link_confines_too(tmp_path: Path) -> None:
     code = "import json; from grader import examine; print(json.dumps(examine.confinement()['uid']))"
     found = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     assert int(found.stdout) > 0
+
+
+def test_a_stand_in_for_triton_in_this_process_hides_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = layout.package_folder("triton")
+    monkeypatch.setitem(sys.modules, "triton", type(sys)("triton"))
+    assert real is not None and layout.package_folder("triton") == real

@@ -64,7 +64,7 @@ def test_block_pointers_tuples_and_pointers_on_two_paths(options: interpreter.Op
     padded = torch.cat([x, torch.zeros(8, 4)])
     for p in range(6):
         even = p % 2 == 0
-        expected = padded[2 * p + even] * (2.0 if even else 1.0) + p + 10 * even
+        expected = padded[2 * p + even] * (2.0 if even else 1.0) + (p + 10 * even)
         assert torch.equal(y[p if even else p + 6], expected)
 
 
