@@ -1,6 +1,6 @@
 """Maximum and sum come from the first tile alone.
 
-ask: Each row adds up to more than one as soon as there is a second tile. Which tiles does your sum include?
+ask: One tile is right, a second one is not. Which tiles does your sum include, and which does your store reach?
 expect: wrong_answer
 """
 
