@@ -1,0 +1,16 @@
+"""Discussion, capstones and the grading desk."""
+
+from __future__ import annotations
+
+revision = "0004"
+down_revision = "0003"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Go forward."""
+
+
+def downgrade() -> None:
+    """Go back."""
