@@ -85,11 +85,12 @@ class Rules(Strict):
 
 
 class RubricItem(Strict):
-    """One thing that a person scores."""
+    """One thing that a person scores: `text` says what, `full` what full points look like."""
 
-    item: Line
+    id: ContentId
     points: Annotated[int, Field(ge=1, le=100)]
-    full: Line  # what full points look like
+    text: Line
+    full: Line
 
 
 class DrillFile(Strict):
@@ -216,6 +217,12 @@ def _disagreements(label: str, text: str, parsed: DrillFile) -> list[Problem]:
     if parsed.kind == "outline" and not parsed.rubric:
         found.append(
             Problem(label, line_of(text, ("kind",)), "an outline without a rubric", "add [[rubric]] items")
+        )
+    if len({item.id for item in parsed.rubric}) != len(parsed.rubric):
+        found.append(Problem(label, line_of(text, ("rubric",)), "two rubric items have one id", "rename one"))
+    if parsed.rubric and parsed.kind != "outline":
+        found.append(
+            Problem(label, line_of(text, ("rubric",)), "only an outline is scored by a person", "drop the rubric")
         )
     names = [entry.name for entry in parsed.entries]
     if len(set(names)) != len(names):

@@ -58,6 +58,18 @@ def test_a_drill_survives_a_round_trip_through_json(tmp_path: Path) -> None:
     assert Drill.model_validate_json(drill.model_dump_json()) == drill
 
 
+ITEM = '[[rubric]]\nid = "figures"\npoints = 3\ntext = "Names figures."\nfull = "Each can be recomputed."\n'
+
+
+def test_a_rubric_has_items_with_ids_of_their_own(tmp_path: Path) -> None:
+    outline = GOOD.replace('kind = "implement"', 'kind = "outline"')
+    drill, problems = read_drill(write(tmp_path, outline + "\n" + ITEM))
+    assert drill is not None and not problems
+    assert [(item.id, item.points, item.text) for item in drill.rubric] == [("figures", 3, "Names figures.")]
+    drill, problems = read_drill(write(tmp_path, outline + "\n" + ITEM + "\n" + ITEM, "twice"))
+    assert drill is None and "two rubric items have one id" in str(problems[0])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [
@@ -85,6 +97,7 @@ def test_a_drill_survives_a_round_trip_through_json(tmp_path: Path) -> None:
         ),
         ('framework = "triton"', 'framework = "numpy"', 18, "these rules need a Triton kernel"),
         ('kind = "implement"', 'kind = "outline"', 3, "an outline without a rubric"),
+        ("[limits]", ITEM + "\n[limits]", 15, "only an outline is scored by a person"),
         ("minutes = 10", "minutes = = 10", 6, "can't be read"),
     ],
 )
