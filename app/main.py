@@ -32,12 +32,12 @@ from app.db import Database, database_of, new_id
 from app.errors import AppError, BadRequest, ErrorPage, NotFound, NotSignedIn, TooMany
 from app.jobs import Jobs
 from app.practice import routes as practice
-from app.practice.service import lane_note
 from app.progress.routes import router as progress
 from app.security import Guard, Heads, StrictHeaders, own_path
 from app.settings import Settings
 from app.submissions import routes as submissions
 from app.submissions import view
+from app.submissions.lanes import lane_note
 from grader.drill import load_drills
 from grader.verdict import Lane
 

@@ -69,6 +69,14 @@ class Settings(BaseSettings):
     submissions_per_minute: int = Field(
         default=12, ge=1, description="Submissions one account may make in a minute."
     )
+    visitor_runs: int = Field(
+        default=10,
+        ge=0,
+        description="Runs of a drill that one address may start in an hour without an account; 0 allows none.",
+    )
+    visitors_waiting: int = Field(
+        default=4, ge=1, description="Runs of visitors that may wait or run at the same time."
+    )
 
     # Workers
     slots: int = Field(

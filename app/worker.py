@@ -93,6 +93,7 @@ def _verdict(bench: Bench, work: Work, reporter: Reporter) -> Verdict:
             pool=bench.pool,
             seed=secrets.token_bytes(16),
             cancelled=reporter.dropped.is_set,
+            visible_only=work.trial,
         )
         for event in events:
             if isinstance(event, Decided):
@@ -258,6 +259,7 @@ class Worker:
         if self._is_due("prune", 3600.0):
             self.engine.prune()
             forget_windows(self.database)
+            self.database.step(service.forget_trials)
         return True
 
     def _sweep(self) -> None:

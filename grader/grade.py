@@ -74,12 +74,14 @@ def grade(
     pool: Pool,
     seed: bytes,
     cancelled: Callable[[], bool] = lambda: False,
+    visible_only: bool = False,
 ) -> Generator[Event, None, None]:
     """Grade `source`. Always ends with `Decided`, unless `cancelled()` turns true: then it raises `Cancelled`.
 
-    `seed` must be secret and new for each submission. Closing the generator ends the sandbox.
+    `seed` must be secret and new for each submission. Closing the generator ends the sandbox. With `visible_only`
+    only the visible cases run, and nothing that follows them: the verdict says so, and is worth no more than that.
     """
-    yield from Grading(drill, source, lane, pool, seed, cancelled).events()
+    yield from Grading(drill, source, lane, pool, seed, cancelled, visible_only).events()
 
 
 class Grading:
@@ -93,6 +95,7 @@ class Grading:
         pool: Pool,
         seed: bytes,
         cancelled: Callable[[], bool] = lambda: False,
+        visible_only: bool = False,
     ) -> None:
         self.drill = drill.written_for(source)
         self.source = source
@@ -100,6 +103,7 @@ class Grading:
         self.pool = pool
         self.seed = seed
         self.cancelled = cancelled
+        self.visible_only = visible_only
         self.patience = FRESH_SECONDS
         self.judged: list[Judged] = []
         self.signature: hints.Signature | None = None
@@ -150,20 +154,24 @@ class Grading:
         suite = bench.answers.suite
         larger = suite.gpu_cases if self.lane is Lane.GPU else ()
         ordered = sorted((*suite.cases, *larger), key=lambda case: not case.visible)
+        if self.visible_only:
+            ordered = [case for case in ordered if case.visible]
         here = [case for case in ordered if computes(self.lane, case.dtype)]
         self._skipped = skipped(self.lane, ordered)
-        self._expected = len(here) + len(suite.around(())) + self._mutes + (self._gauge is not None)
+        beyond = 0 if self.visible_only else len(suite.around(())) + self._mutes + (self._gauge is not None)
+        self._expected = len(here) + beyond
         yield Started(cases=self._expected)
         yield from self._judge_some(bench, [case for case in here if case.visible], runner)
         self._console = runner.console()
         if worth_probing(self.judged):
             yield Diagnosing()
             self._probe(bench, runner)
-        yield from self._judge_some(bench, [case for case in here if not case.visible], runner)
-        yield from self._judge_some(bench, suite.around(self._blocks()), runner)
-        yield from self._judge_on_device(bench, runner)
-        self._close()
-        yield from self._judge_kernels_alone(bench)
+        if not self.visible_only:
+            yield from self._judge_some(bench, [case for case in here if not case.visible], runner)
+            yield from self._judge_some(bench, suite.around(self._blocks()), runner)
+            yield from self._judge_on_device(bench, runner)
+            self._close()
+            yield from self._judge_kernels_alone(bench)
         if self._probed is None and worth_probing(self._of_the_suite):
             yield Diagnosing()
             self._probe(bench, self._fresh())
@@ -211,7 +219,8 @@ class Grading:
     def _replays(self) -> bool:
         """Does this lane write launches down, and must this drill's results come from kernels?"""
         kernels = self.drill.rules.written_by_kernel and self.drill.framework == "triton"
-        return kernels and counts_traffic(self.lane) and self.pool.writes_launches
+        counted = counts_traffic(self.lane) and self.pool.writes_launches
+        return kernels and counted and not self.visible_only
 
     def _done(self, judged: Judged) -> CaseDone:
         self._stop_if_cancelled()
@@ -257,7 +266,9 @@ class Grading:
     def _prepare(self, answers: Answers) -> Gauge | None:
         """What the GPU can do, where this drill is timed; before the runner is taken, since it needs one too."""
         timed = answers.suite.timed
-        return prepare(self.pool, [timed]) if timed is not None and times(self.lane) else None
+        if timed is None or self.visible_only or not times(self.lane):
+            return None
+        return prepare(self.pool, [timed])
 
     def _take(self) -> Runner:
         """A warm runner with the learner's file in it; a file that does not load leaves `_loading` filled."""
@@ -320,7 +331,7 @@ class Grading:
         cases = shown(self.judged, self._loading)
         return Verdict(
             outcome=outcome,
-            sentence=messages.sentence(outcome, cases, self._expected, len(self._skipped)),
+            sentence=messages.sentence(outcome, cases, self._expected, len(self._skipped), self.visible_only),
             drill=self.drill.id,
             lane=self.lane,
             cases=cases,
@@ -337,6 +348,7 @@ class Grading:
             timings=self._timings(),
             speed=self._speed if outcome is Outcome.ACCEPTED else None,
             problem=self._trouble if outcome is Outcome.GRADER_PROBLEM else "",
+            visible_only=self.visible_only,
         )
 
     @property
@@ -355,6 +367,7 @@ class Grading:
             expected_cases=self._expected,
             timings=self._timings(),
             problem=messages.plain(text),
+            visible_only=self.visible_only,
         )
 
     def _timings(self) -> Timings:

@@ -239,8 +239,12 @@ GRADER_PROBLEM = "Something on our side went wrong while grading. No attempt is 
 # A verdict: one sentence.
 
 
-def sentence(outcome: Outcome, results: Sequence[CaseResult], expected: int, skipped: int) -> str:
+def sentence(
+    outcome: Outcome, results: Sequence[CaseResult], expected: int, skipped: int, visible_only: bool = False
+) -> str:
     """The one sentence of a verdict. `results` are as the learner will see them, in the order they ran."""
+    if outcome is Outcome.ACCEPTED and visible_only:
+        return f"The visible cases passed, {len(results)} of {expected}. Hidden ones run when you submit."
     if outcome is Outcome.ACCEPTED:
         return accepted(results, skipped)
     if outcome is Outcome.GRADER_PROBLEM or not results:

@@ -198,6 +198,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     console: Console = Console()
     timings: Timings = Timings()
     speed: Speed | None = None  # accepted submissions of the GPU lane
+    visible_only: bool = False  # a trial: hidden cases did not run, so `accepted` says nothing about the drill
     problem: str = ""  # for operators: why a grader problem happened; learners see only the sentence
     schema: int = SCHEMA
 

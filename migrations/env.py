@@ -12,6 +12,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 import app.accounts.models
+import app.practice.models
 import app.progress.models
 import app.security
 import app.submissions.models  # noqa: F401 - importing a module registers its tables

@@ -13,6 +13,7 @@ from app.jobs import Heartbeat
 from app.practice.pages import DrillRow, LaneChoice, Link
 from app.progress.pages import Standing
 from app.progress.service import Standings, title_of
+from app.submissions.lanes import lane_note
 from grader.drill import Drill
 from grader.verdict import Lane
 
@@ -90,14 +91,3 @@ def lane_choices(drill: Drill, workers: Sequence[Heartbeat], waiting: Mapping[st
         for lane in drill.lanes
         for note in (lane_note(Lane(lane), workers),)
     )
-
-
-def lane_note(lane: Lane, workers: Sequence[Heartbeat]) -> str:
-    """Why nobody grades in a lane at the moment, or nothing."""
-    mine = [worker for worker in workers if worker.lane == lane]
-    if any(worker.trouble is None for worker in mine):
-        return ""
-    where = "on the GPU" if lane is Lane.GPU else "here"
-    if mine:
-        return f"Nothing is graded {where} until this is mended: {mine[0].trouble}"
-    return f"No worker is running {where}. What you submit waits and is graded when one starts."

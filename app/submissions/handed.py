@@ -13,13 +13,15 @@ TOKEN = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 @dataclass(frozen=True)
 class Handed:
-    """What somebody hands in."""
+    """What somebody hands in. A visitor has no `user`, and can only try; `visitor` is the hash of their cookie."""
 
-    user: str
+    user: str | None
     drill: str
     lane: str
     source: str
     token: str
+    trial: bool = False  # the visible cases only; no attempt
+    visitor: str | None = None
 
 
 def problems_of(handed: Handed, drill: Drill, settings: Settings) -> dict[str, str]:

@@ -25,7 +25,7 @@ LONGEST_SECONDS = 900.0  # then the browser connects again, perhaps to another r
 
 
 async def stream(
-    database: Database, submission_id: str, drills: Drills, operator: bool, after: int
+    database: Database, submission_id: str, drills: Drills, operator: bool, after: int, dead_after_seconds: float
 ) -> AsyncIterator[ServerSentEvent]:
     """What happened to a submission after event `after`, then what happens, until its verdict or its end.
 
@@ -37,7 +37,7 @@ async def stream(
     while time.monotonic() < deadline:
         newest = await run_in_threadpool(_newest, database, submission_id)
         if newest > seen or time.monotonic() - looked >= FRESH_SECONDS:
-            event = await run_in_threadpool(_event, database, submission_id, drills, operator)
+            event = await run_in_threadpool(_event, database, submission_id, drills, operator, dead_after_seconds)
             if event is None:
                 return
             looked = time.monotonic()
@@ -54,14 +54,16 @@ def _newest(database: Database, submission_id: str) -> int:
         return view.last_event(session, submission_id)
 
 
-def _event(database: Database, submission_id: str, drills: Drills, operator: bool) -> ServerSentEvent | None:
+def _event(
+    database: Database, submission_id: str, drills: Drills, operator: bool, dead_after_seconds: float
+) -> ServerSentEvent | None:
     """The submission as it is now, or ``None`` when it was deleted."""
     with database.read() as session:
         submission = session.get(Submission, submission_id)
         if submission is None:
             return None
         number = view.last_event(session, submission_id)
-        now = view.look(session, submission, drills, operator)
+        now = view.look(session, submission, drills, operator, dead_after_seconds)
     if now.verdict is not None:
         html = fragment("submissions/_verdict.html", now.verdict)
         return ServerSentEvent(raw_data=html, event="verdict", id=str(number))

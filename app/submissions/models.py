@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-from sqlalchemy import CheckConstraint, Dialect, ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, Dialect, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 from sqlalchemy.types import TypeDecorator
 
@@ -57,17 +57,33 @@ class VerdictText(TypeDecorator[Verdict]):
 
 
 class Submission(Base):
-    """One source, handed in once."""
+    """One source, handed in once: an attempt, or a trial.
+
+    A trial runs the visible cases only. It is no attempt: it is in no history, passes nothing, and is forgotten
+    after a while. Visitors, who have no account, can only try; the hash of a cookie says whose a trial is.
+    """
 
     __tablename__ = "submissions"
     __table_args__ = (
         UniqueConstraint("user_id", "token"),
+        UniqueConstraint("visitor", "token"),
+        CheckConstraint("(user_id IS NULL) <> (visitor IS NULL)", name="one_owner"),
+        CheckConstraint("user_id IS NOT NULL OR trial", name="visitors_only_try"),
+        # what is forgotten after a while
+        Index(
+            "ix_submissions_trials",
+            "submitted_at",
+            postgresql_where=text("trial"),
+            sqlite_where=text("trial"),
+        ),
         Index("ix_submissions_user_drill", "user_id", "drill", "submitted_at", "id"),
         Index("ix_submissions_user", "user_id", "submitted_at", "id"),
     )
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    user_id: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
+    visitor: Mapped[str | None] = mapped_column(String(64))
+    trial: Mapped[bool] = mapped_column(default=False, server_default=false())
     token: Mapped[str] = mapped_column(
         String(64)
     )  # chosen by the client: the same one again is the same submission

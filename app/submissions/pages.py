@@ -26,6 +26,7 @@ class LiveFragment:
     can_cancel: bool
     stream: str  # URL of the events
     last_event: int  # the stream continues after this one: send it as `?after=`
+    trial: bool = False  # a run apart from submitting
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class VerdictFragment:
     source_lines: tuple[str, ...]  # the learner's lines, to show the one that a case or finding points at
     attempt_spent: bool  # False after a grader problem
     related: tuple[tuple[str, str], ...] = ()  # what is worth reading now, as (title, address)
+    trial: bool = False  # a run apart from submitting: hidden cases did not run
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class SubmissionPage:
     verdict: VerdictFragment | None
     newest: str  # id of the newest submission to this drill by the same learner (may be this one)
     by: str | None  # whose it is, when that is not the viewer (admins only)
+    trial: bool = False  # a run apart from submitting; it has no number
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
-from app.accounts.routes import SignedIn
-from app.db import Database, Reading, Writing, database_of
-from app.errors import Conflict, InvalidForm, NotFound
+from app.accounts.routes import Anyone, SignedIn
+from app.db import Reading, Writing, database_of
+from app.errors import Conflict, InvalidForm, NotFound, NotSignedIn
 from app.security import Viewer
-from app.submissions import live, service, view
-from app.submissions.handed import Handed
+from app.settings import Settings
+from app.submissions import live, service, view, visitors
+from app.submissions.handed import TOKEN, Handed
 from app.submissions.models import State, Submission
 from app.submissions.pages import HistoryPage, SubmissionPage
 from app.templating import render
@@ -40,35 +41,83 @@ class Refused(InvalidForm):
         self.handed = handed
 
 
+Field = Annotated[str, Form()]
+
+
 @router.post("/drills/{drill}/submissions")
 def create(
     request: Request,
     drill: str,
     viewer: SignedIn,
     session: Writing,
-    source: Annotated[str, Form()] = "",
-    lane: Annotated[str, Form()] = Lane.CPU,
-    token: Annotated[str, Form()] = "",
+    source: Field = "",
+    lane: Field = Lane.CPU,
+    token: Field = "",
 ) -> Response:
     """Hand in; the same form again leads to the same submission."""
-    # Browsers send the lines of a textarea with CRLF.
-    text = source.replace("\r\n", "\n").replace("\r", "\n")
-    handed = Handed(user=viewer.id, drill=drill, lane=lane, source=text, token=token)
-    state = request.app.state
-    try:
-        submission = service.submit(session, handed, state.drills, state.settings, state.jobs)
-    except InvalidForm as error:
-        raise Refused(handed, error) from error
+    handed = Handed(user=viewer.id, drill=drill, lane=lane, source=unix_lines(source), token=token)
+    submission = _submit(request, session, handed)
     return RedirectResponse(f"/submissions/{submission.id}", 303)
 
 
-def visible(request: Request, submission_id: str, viewer: SignedIn) -> Submission:
+@router.post("/drills/{drill}/runs")
+def run(
+    request: Request,
+    drill: str,
+    viewer: Anyone,
+    session: Writing,
+    source: Field = "",
+    lane: Field = Lane.CPU,
+    token: Field = "",
+) -> Response:
+    """Run the visible cases: no attempt. Visitors may too, within strict limits."""
+    settings: Settings = request.app.state.settings
+    secret = "" if viewer else visitors.admit(request, settings)
+    handed = Handed(
+        user=viewer.id if viewer else None,
+        drill=drill,
+        lane=lane,
+        source=unix_lines(source),
+        token=f"run-{token}" if TOKEN.fullmatch(token) else "",  # both buttons of one form carry the same token
+        trial=True,
+        visitor=visitors.hashed(secret) if secret else None,
+    )
+    submission = _submit(request, session, handed)
+    response = RedirectResponse(f"/submissions/{submission.id}", 303)
+    if secret:
+        visitors.remember(response, secret, settings)
+    return response
+
+
+def unix_lines(text: str) -> str:
+    """Text as files have it: browsers send the lines of a textarea with CRLF."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _submit(request: Request, session: Session, handed: Handed) -> Submission:
+    state = request.app.state
+    try:
+        return service.submit(session, handed, state.drills, state.settings, state.jobs)
+    except InvalidForm as error:
+        raise Refused(handed, error) from error
+
+
+def visible(request: Request, submission_id: str, viewer: Anyone) -> Submission:
     """The submission of the address, for its owner and for administrators; for others there is none."""
+    visitor = visitors.visitor_of(request)
+    if viewer is None and visitor is None:
+        raise NotSignedIn
     with database_of(request).read() as session:
         submission = session.get(Submission, submission_id)
-    if submission is None or not (submission.user_id == viewer.id or viewer.is_admin):
-        raise NotFound("submission")
+    if submission is None or not _may_see(submission, viewer, visitor):
+        raise NotFound("submission") if viewer else NotSignedIn
     return submission
+
+
+def _may_see(submission: Submission, viewer: Viewer | None, visitor: str | None) -> bool:
+    if visitor is not None and submission.visitor == visitor:
+        return True
+    return viewer is not None and (submission.user_id == viewer.id or viewer.is_admin)
 
 
 Visible = Annotated[Submission, Depends(visible)]
@@ -88,11 +137,11 @@ def history(
 
 
 @router.get("/submissions/{submission_id}")
-def show(request: Request, submission: Visible, viewer: SignedIn, session: Reading) -> Response:
+def show(request: Request, submission: Visible, viewer: Anyone, session: Reading) -> Response:
     """One submission: live while it is graded, then its verdict."""
     drills = request.app.state.drills
-    now = view.look(session, submission, drills, operator=viewer.is_admin)
-    newest = view.newest(session, submission.user_id, submission.drill)
+    now = _look(request, session, submission, viewer)
+    newest = view.newest(session, submission.user_id, submission.drill) if submission.user_id else None
     page = SubmissionPage(
         id=submission.id,
         number=view.number_of(session, submission),
@@ -104,8 +153,9 @@ def show(request: Request, submission: Visible, viewer: SignedIn, session: Readi
         source=submission.source,
         live=now.live,
         verdict=now.verdict,
-        newest=newest.id if newest else submission.id,
+        newest=newest.id if newest and not submission.trial else submission.id,
         by=_by(session, submission, viewer),
+        trial=submission.trial,
     )
     return render(request, "submissions/show.html", page)
 
@@ -114,14 +164,15 @@ def show(request: Request, submission: Visible, viewer: SignedIn, session: Readi
 async def events(
     request: Request,
     submission: Visible,
-    viewer: SignedIn,
+    viewer: Anyone,
     after: int = 0,
     last_event_id: Annotated[str, Header()] = "",
 ) -> AsyncIterator[ServerSentEvent]:
     """What happens to a submission, as it happens; a browser that lost its connection goes on where it was."""
     seen = int(last_event_id) if _NUMBER.fullmatch(last_event_id) else after
-    database: Database = database_of(request)
-    async for event in live.stream(database, submission.id, request.app.state.drills, viewer.is_admin, seen):
+    database, state = database_of(request), request.app.state
+    dead_after, operator = state.settings.dead_after_seconds, viewer is not None and viewer.is_admin
+    async for event in live.stream(database, submission.id, state.drills, operator, seen, dead_after):
         yield event
 
 
@@ -136,11 +187,12 @@ def cancel(submission: Visible, session: Writing) -> Response:
 @api.get("/submissions/{submission_id}")
 def read(request: Request, submission: Visible, viewer: SignedIn, session: Reading) -> dict[str, Any]:
     """A submission as JSON: its state, its phase while it is graded, then its verdict."""
-    now = view.look(session, submission, request.app.state.drills, operator=viewer.is_admin)
+    now = _look(request, session, submission, viewer)
     return {
         "id": submission.id,
         "drill": submission.drill,
         "lane": submission.lane,
+        "trial": submission.trial,
         "submitted_at": submission.submitted_at.isoformat(),
         "state": now.state,
         "final": now.state in (State.DECIDED, State.CANCELLED),
@@ -150,8 +202,13 @@ def read(request: Request, submission: Visible, viewer: SignedIn, session: Readi
     }
 
 
-def _by(session: Session, submission: Submission, viewer: Viewer) -> str | None:
-    if submission.user_id == viewer.id:
+def _look(request: Request, session: Session, submission: Submission, viewer: Viewer | None) -> view.Look:
+    state, operator = request.app.state, viewer is not None and viewer.is_admin
+    return view.look(session, submission, state.drills, operator, state.settings.dead_after_seconds)
+
+
+def _by(session: Session, submission: Submission, viewer: Viewer | None) -> str | None:
+    if viewer is None or submission.user_id == viewer.id:
         return None
     owner = session.get(User, submission.user_id)
     return owner.username if owner else None

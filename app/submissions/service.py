@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app import jobs
 from app.db import new_id, now
-from app.errors import Conflict, InvalidForm, NotFound, TooMany
+from app.errors import Conflict, InvalidForm, NotFound, TooMany, Unavailable
 from app.jobs import Ended, Jobs, Priority
 from app.settings import Settings
 from app.submissions.handed import TOKEN, Handed, problems_of
@@ -28,6 +28,8 @@ from grader.drill import Drill
 from grader.verdict import Event, Lane, Outcome, Verdict
 
 PORTION = 500  # runs that are looked up at once
+KEEP_TRIALS = timedelta(days=7)
+KEEP_VISITORS = timedelta(hours=1)
 OUR_FAULT = "Something of ours broke while grading this. No attempt was spent: send the same code again."
 
 
@@ -41,6 +43,7 @@ class Work:
     lane: Lane
     source: str
     lease: str
+    trial: bool  # the visible cases only
 
 
 def submit(
@@ -48,7 +51,8 @@ def submit(
 ) -> Submission:
     """Take a submission in: one row, one run and one job, in one transaction. The same token again is the same one.
 
-    Raises `NotFound` for an unknown drill, `InvalidForm` for what cannot be graded, `TooMany` over the rate limit.
+    Raises `NotFound` for an unknown drill, `InvalidForm` for what cannot be graded, `TooMany` over the rate limit,
+    `Unavailable` when too many visitors try at once.
     """
     drill = drills.get(handed.drill)
     if drill is None:
@@ -61,7 +65,10 @@ def submit(
     problems = problems_of(handed, drill, settings)
     if problems:
         raise InvalidForm(problems)
-    _check_rate(session, handed.user, settings.submissions_per_minute)
+    if handed.user is None:
+        _check_visitors(session, settings.visitors_waiting)
+    else:
+        _check_rate(session, handed.user, settings.submissions_per_minute)
     submission = _new(handed)
     try:
         with session.begin_nested():
@@ -89,7 +96,7 @@ def start(session: Session, run_id: str, worker: str, lease_seconds: float) -> W
     run.started_at, run.worker, run.lease = moment, worker, new_id()
     run.leased_until = moment + timedelta(seconds=lease_seconds)
     lane = Lane(submission.lane)
-    return Work(run.id, submission.id, submission.drill, lane, submission.source, run.lease)
+    return Work(run.id, submission.id, submission.drill, lane, submission.source, run.lease, submission.trial)
 
 
 def renew(session: Session, leases: Sequence[str], lease_seconds: float) -> set[str]:
@@ -216,9 +223,8 @@ def runs_of(session: Session, submission_id: str) -> list[Run]:
 
 
 def _by_token(session: Session, handed: Handed) -> Submission | None:
-    return session.scalar(
-        select(Submission).where(Submission.user_id == handed.user, Submission.token == handed.token)
-    )
+    owner = Submission.user_id == handed.user if handed.user else Submission.visitor == handed.visitor
+    return session.scalar(select(Submission).where(owner, Submission.token == handed.token))
 
 
 def _check_rate(session: Session, user: str, limit: int) -> None:
@@ -232,10 +238,36 @@ def _check_rate(session: Session, user: str, limit: int) -> None:
         raise TooMany(int((recent[-limit] + timedelta(minutes=1) - moment).total_seconds()) + 1)
 
 
+def _check_visitors(session: Session, most: int) -> None:
+    """Visitors share the workers with learners, so only so many of their trials may wait or run at a time."""
+    waiting = session.scalar(
+        select(func.count())
+        .select_from(Run)
+        .join(Submission, Submission.id == Run.submission_id)
+        .where(Run.ended_at.is_(None), Submission.user_id.is_(None))
+    )
+    if (waiting or 0) >= most:
+        raise Unavailable(
+            "Too many visitors are running drills just now.",
+            "Try again in a minute, or sign in to run at once.",
+        )
+
+
+def forget_trials(session: Session) -> None:
+    """Delete trials that are done with: a visitor's after an hour, a learner's after some days."""
+    moment = now()
+    visitors = Submission.user_id.is_(None)
+    for theirs, kept in ((visitors, KEEP_VISITORS), (~visitors, KEEP_TRIALS)):
+        old = Submission.submitted_at < moment - kept
+        session.execute(delete(Submission).where(Submission.trial.is_(True), theirs, old))
+
+
 def _new(handed: Handed) -> Submission:
     return Submission(
         id=new_id(),
         user_id=handed.user,
+        visitor=handed.visitor,
+        trial=handed.trial,
         token=handed.token,
         drill=handed.drill,
         lane=handed.lane,

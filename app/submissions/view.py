@@ -15,8 +15,10 @@ import msgspec
 from sqlalchemy import case, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
+from app import jobs
 from app.db import now
 from app.progress.service import Standings, read_by
+from app.submissions.lanes import lane_note
 from app.submissions.models import Cause, Run, RunEvent, State, Submission, shown_run, state_of
 from app.submissions.pages import HistoryRow, LiveFragment, VerdictFragment
 from app.submissions.service import runs_of
@@ -24,6 +26,7 @@ from grader.drill import Drill
 from grader.verdict import CaseDone, CaseResult, Diagnosing, Event, Lane, Outcome, Started, Verdict
 
 Drills = Mapping[str, Drill]
+ATTEMPT = Submission.trial.is_(False)  # what counts: a trial is in no history and passes nothing
 
 
 @dataclass(frozen=True)
@@ -54,16 +57,16 @@ def fold(events: Iterable[tuple[int, str, str]]) -> Progress:
     return progress
 
 
-def phase_of(state: State, progress: Progress, position: int | None, interrupted: bool) -> str:
-    """Where a submission stands, in one sentence."""
+def phase_of(state: State, progress: Progress, position: int | None, interrupted: bool, unserved: str = "") -> str:
+    """Where a submission stands, in one sentence. `unserved` says why nobody grades in its lane, if nobody does."""
     if state is State.CANCELLED:
-        return "You took this submission back. It was not graded."
+        return "You took this back. It was not graded."
     if state is State.DECIDED:
         return "The verdict is there."
     if state is State.RETRYING:
         return "Something of ours broke. It is tried again by itself, and no attempt is spent."
     if state is State.QUEUED:
-        return _waiting(position, interrupted)
+        return unserved or _waiting(position, interrupted)
     if not progress.started:
         return "A worker has it and prepares a sandbox."
     if progress.diagnosing:
@@ -104,14 +107,17 @@ class Look:
     verdict: VerdictFragment | None
 
 
-def look(session: Session, submission: Submission, drills: Drills, operator: bool) -> Look:
+def look(
+    session: Session, submission: Submission, drills: Drills, operator: bool, dead_after_seconds: float
+) -> Look:
     """Gather a submission's facts and say what they are, for its owner or an operator."""
     runs = runs_of(session, submission.id)
     state = state_of(submission.cancelled_at, runs, now())
     shown = shown_run(runs)
     if shown is not None and shown.verdict is not None:
         return Look(submission, state, None, _verdict(submission, shown.verdict, drills, operator))
-    return Look(submission, state, _live(session, submission, runs[-1], state), None)
+    unserved = lane_note(Lane(submission.lane), jobs.living(session, dead_after_seconds))
+    return Look(submission, state, _live(session, submission, runs[-1], state, unserved), None)
 
 
 def _verdict(submission: Submission, verdict: Verdict, drills: Drills, operator: bool) -> VerdictFragment:
@@ -122,6 +128,7 @@ def _verdict(submission: Submission, verdict: Verdict, drills: Drills, operator:
         verdict=for_viewer(verdict, operator),
         source_lines=tuple(submission.source.split("\n")),
         attempt_spent=verdict.outcome is not Outcome.GRADER_PROBLEM,
+        trial=submission.trial,
         related=related(verdict, drills.get(submission.drill)),
     )
 
@@ -135,15 +142,15 @@ def related(verdict: Verdict, drill: Drill | None) -> tuple[tuple[str, str], ...
     return tuple((content.replace("-", " "), f"/{shelves[content]}/{content}") for content in named)
 
 
-def _live(session: Session, submission: Submission, run: Run, state: State) -> LiveFragment:
+def _live(session: Session, submission: Submission, run: Run, state: State, unserved: str) -> LiveFragment:
     progress = fold(events_after(session, submission.id, 0))
     waiting = state in (State.QUEUED, State.RETRYING)
-    position = queue_position(session, run, submission.lane) if waiting else None
+    position = queue_position(session, run, submission.lane) if waiting and not unserved else None
     running = state is State.RUNNING
     return LiveFragment(
         submission=submission.id,
         state=state,
-        phase=phase_of(state, progress, position, interrupted=run.started_at is not None),
+        phase=phase_of(state, progress, position, run.started_at is not None, unserved),
         queue_position=position,
         done=len(progress.results) if running else 0,
         cases=progress.cases if running else 0,
@@ -151,6 +158,7 @@ def _live(session: Session, submission: Submission, run: Run, state: State) -> L
         can_cancel=state is not State.CANCELLED,
         stream=f"/submissions/{submission.id}/events",
         last_event=progress.last_event,
+        trial=submission.trial,
     )
 
 
@@ -201,7 +209,7 @@ def history(
     limit: int = 25,
 ) -> tuple[HistoryRow, ...]:
     """A learner's submissions, newest first: of one `drill` or all, older than the one with id `before`."""
-    query = select(Submission).where(Submission.user_id == user)
+    query = select(Submission).where(Submission.user_id == user, ATTEMPT)
     if drill is not None:
         query = query.where(Submission.drill == drill)
     if before is not None:
@@ -239,11 +247,13 @@ def _row(session: Session, submission: Submission, runs: Sequence[Run], drills: 
 
 
 def number_of(session: Session, submission: Submission) -> int:
-    """The how-manieth submission of its learner to its drill this is, from 1."""
+    """The how-manieth submission of its learner to its drill this is, from 1; 0 for a trial."""
+    if submission.trial:
+        return 0
     earlier = (
         select(func.count())
         .select_from(Submission)
-        .where(Submission.user_id == submission.user_id, Submission.drill == submission.drill)
+        .where(Submission.user_id == submission.user_id, Submission.drill == submission.drill, ATTEMPT)
         .where(
             tuple_(Submission.submitted_at, Submission.id) <= tuple_(submission.submitted_at, submission.id),
         )
@@ -255,7 +265,7 @@ def newest(session: Session, user: str, drill: str) -> Submission | None:
     """A learner's newest submission to a drill."""
     return session.scalar(
         select(Submission)
-        .where(Submission.user_id == user, Submission.drill == drill)
+        .where(Submission.user_id == user, Submission.drill == drill, ATTEMPT)
         .order_by(Submission.submitted_at.desc(), Submission.id.desc())
         .limit(1)
     )
@@ -266,7 +276,7 @@ def passed(session: Session, user: str) -> dict[str, datetime]:
     real = (
         select(Run.submission_id, func.max(Run.number).label("number"))
         .join(Submission, Submission.id == Run.submission_id)
-        .where(Submission.user_id == user, Run.outcome.is_not(None), Run.outcome != Outcome.GRADER_PROBLEM)
+        .where(Submission.user_id == user, ATTEMPT, Run.outcome.is_not(None), Run.outcome != Outcome.GRADER_PROBLEM)
         .group_by(Run.submission_id)
         .subquery()
     )
@@ -285,7 +295,7 @@ def passed(session: Session, user: str) -> dict[str, datetime]:
 
 def tried(session: Session, user: str) -> set[str]:
     """The drills a learner has handed something in for."""
-    return set(session.scalars(select(Submission.drill).where(Submission.user_id == user).distinct()))
+    return set(session.scalars(select(Submission.drill).where(Submission.user_id == user, ATTEMPT).distinct()))
 
 
 def standings(session: Session, user: str) -> Standings:

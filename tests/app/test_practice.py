@@ -13,10 +13,11 @@ from app.course.models import Kind, Link
 from app.course.store import CourseStore
 from app.db import Database, now
 from app.jobs import Heartbeat, Jobs
-from app.practice.service import lane_note, resume, up_next
+from app.practice.service import resume, up_next
 from app.progress.pages import Standing
 from app.progress.service import Standings, overview
 from app.settings import ROOT
+from app.submissions.lanes import lane_note
 from grader.drill import load_drills
 from grader.verdict import Lane, Outcome
 from tests.app.conftest import Browser

@@ -100,6 +100,19 @@ def test_events_come_in_order_and_count_right(pool: Pool) -> None:
     assert visible == sorted(visible, reverse=True), "visible cases run first"
 
 
+@pytest.mark.parametrize("name", ["right", "tail"])
+def test_a_trial_runs_the_visible_cases_and_says_so(pool: Pool, name: str) -> None:
+    source, outcome = ENDS[name]
+    seen = list(grade(toy(), source, Lane.CPU, pool=pool, seed=b"secret", visible_only=True))
+    last, started = seen[-1], seen[0]
+    assert isinstance(last, Decided) and isinstance(started, Started)
+    found = last.verdict
+    assert found.visible_only and found.outcome is outcome
+    assert started.cases == len(found.cases) == found.expected_cases < verdict(pool, source).expected_cases
+    assert all(case.visible for case in found.cases)
+    assert not found.sentence.startswith("Accepted")
+
+
 def test_a_visible_failure_is_probed_before_hidden_cases_run(pool: Pool) -> None:
     seen = events(pool, TAIL)
     probing = next(i for i, event in enumerate(seen) if isinstance(event, Diagnosing))

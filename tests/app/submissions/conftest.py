@@ -8,7 +8,7 @@ import pytest
 
 from app.accounts.models import Role, User
 from app.db import Database, new_id, now
-from app.jobs import Jobs
+from app.jobs import Heartbeat, Jobs
 from app.settings import ROOT, Settings
 from app.submissions import service
 from app.submissions.handed import Handed
@@ -18,6 +18,14 @@ from grader.drill import Drill, load_drills
 from grader.verdict import CaseResult, Lane, Outcome, Verdict
 
 DRILL = "tiled_softmax"
+DEAD_AFTER = 15.0
+
+
+@pytest.fixture(autouse=True)
+def served(database: Database) -> None:
+    """A worker of the CPU lane that was heard of just now."""
+    with database.write() as session:
+        session.add(Heartbeat(id="w", lane="cpu", started_at=now(), seen_at=now(), slots=1, busy=0))
 
 
 @pytest.fixture(scope="session")

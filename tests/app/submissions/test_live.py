@@ -14,7 +14,7 @@ from app.jobs import Jobs
 from app.submissions import live, service
 from grader.drill import Drill
 from grader.verdict import CaseDone, CaseResult, Outcome, Started
-from tests.app.submissions.conftest import Submit, live_run, record, start, verdict
+from tests.app.submissions.conftest import DEAD_AFTER, Submit, live_run, record, start, verdict
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def events(
     database: Database, submission: str, drills: dict[str, Drill], after: int = 0
 ) -> AsyncIterator[ServerSentEvent]:
-    return live.stream(database, submission, drills, False, after)
+    return live.stream(database, submission, drills, False, after, DEAD_AFTER)
 
 
 async def following(stream: AsyncIterator[ServerSentEvent]) -> ServerSentEvent:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from urllib.parse import quote_from_bytes
 
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import func, select
+from httpx2 import Response
+from sqlalchemy import delete, func, select, update
 
 from app.accounts.models import Role
-from app.db import Database
-from app.jobs import Jobs
+from app.db import Database, now
+from app.jobs import Heartbeat, Jobs
+from app.settings import Settings
+from app.submissions import service, view
 from app.submissions.models import Submission
 from grader.verdict import Outcome
 from tests.app.conftest import Browser
@@ -199,7 +203,7 @@ def test_odd_ids_are_not_found(browser: Browser) -> None:
 def test_cancel(browser: Browser, mine: str, database: Database, queue: Jobs) -> None:
     work = start(database, live_run(database, mine))
     assert browser.post(f"/submissions/{mine}/cancel").headers["location"] == f"/submissions/{mine}"
-    assert "took this submission back" in browser.get(f"/submissions/{mine}").text
+    assert "took this back" in browser.get(f"/submissions/{mine}").text
     assert browser.post(f"/submissions/{mine}/cancel").status_code == 303  # twice is once
     assert work is not None
     assert not record(database, queue, work, verdict())
@@ -231,3 +235,90 @@ def test_the_workspace_opens_with_the_newest_source(browser: Browser) -> None:
     assert "the starter" in browser.get(f"/drills/{DRILL}").text
     hand_in(browser, source="mine = 1\n")
     assert "mine = 1" in browser.get(f"/drills/{DRILL}").text
+
+
+RUN = f"/drills/{DRILL}/runs"
+
+
+def run_of(answer: Response) -> str:
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"].removeprefix("/submissions/")
+
+
+def test_a_run_is_no_attempt(browser: Browser, database: Database, queue: Jobs) -> None:
+    """The two buttons of one form carry the same token, and make a trial and a submission."""
+    user = browser.sign_in_as("ada")
+    trial = run_of(browser.post(RUN, data=FORM))
+    assert trial == run_of(browser.post(RUN, data=FORM))
+    work = start(database, live_run(database, trial))
+    assert work is not None
+    assert work.trial
+    record(database, queue, work, verdict(Outcome.ACCEPTED, sentence="The visible cases passed."))
+    page = browser.get(f"/submissions/{trial}").text
+    assert "counts as no attempt" in page
+    assert "Submission 1" not in page
+    assert trial not in browser.get("/submissions").text
+    with database.read() as session:
+        assert view.passed(session, user) == {}
+        assert view.tried(session, user) == set()
+        assert view.newest(session, user, DRILL) is None
+    submission = hand_in(browser)
+    assert submission != trial
+    assert "Submission 1" in browser.get(f"/submissions/{submission}").text
+
+
+def test_a_visitor_may_run_and_nobody_else_sees_it(
+    application: FastAPI, browser: Browser, database: Database, queue: Jobs
+) -> None:
+    assert browser.post(ACTION, data=FORM).headers["location"].startswith("/sign-in")  # submitting needs an account
+    trial = run_of(browser.post(RUN, data=FORM))
+    assert trial == run_of(browser.post(RUN, data=FORM))
+    page = browser.get(f"/submissions/{trial}")
+    assert page.status_code == 200
+    work = start(database, live_run(database, trial))
+    assert work is not None
+    record(database, queue, work, verdict(Outcome.WRONG_ANSWER, sentence="Wrong in the last tile."))
+    assert "SECRET" not in browser.get(f"/submissions/{trial}").text
+    other = Browser(application)
+    assert other.get(f"/submissions/{trial}").headers["location"].startswith("/sign-in")
+    other.cookies.set("tilewright_visitor", "guessed")
+    assert other.get(f"/submissions/{trial}").headers["location"].startswith("/sign-in")
+    other.sign_in_as("eve")
+    assert other.get(f"/submissions/{trial}").status_code == 404
+
+
+def test_visitors_run_so_much_and_no_more(application: FastAPI, settings: Settings) -> None:
+    def run_anew(number: int) -> int:
+        return Browser(application).post(RUN, data={**FORM, "token": f"token-{number:04d}"}).status_code
+
+    waiting = [run_anew(number) for number in range(settings.visitors_waiting + 1)]
+    assert waiting == [303] * settings.visitors_waiting + [503]
+    more = [run_anew(number) for number in range(100, 100 + settings.visitor_runs)]
+    assert 429 in more
+    assert 303 not in more
+    application.state.settings = settings.model_copy(update={"visitor_runs": 0})
+    assert Browser(application).post(RUN, data=FORM).headers["location"].startswith("/sign-in")
+
+
+def test_trials_are_forgotten_and_attempts_are_not(browser: Browser, database: Database) -> None:
+    visited = run_of(browser.post(RUN, data=FORM))
+    browser.sign_in_as("ada")
+    kept, tried = hand_in(browser), run_of(browser.post(RUN, data=FORM))
+
+    def left_after(age: timedelta) -> set[str]:
+        with database.write() as session:
+            session.execute(update(Submission).values(submitted_at=now() - age))
+            service.forget_trials(session)
+            return set(session.scalars(select(Submission.id)))
+
+    assert left_after(timedelta(minutes=50)) == {visited, kept, tried}
+    assert left_after(timedelta(minutes=70)) == {kept, tried}
+    assert left_after(timedelta(days=400)) == {kept}
+
+
+def test_a_lane_without_a_worker_is_not_a_place_in_a_queue(browser: Browser, mine: str, database: Database) -> None:
+    with database.write() as session:
+        session.execute(delete(Heartbeat))
+    page = browser.get(f"/submissions/{mine}").text
+    assert "No worker is running here" in page
+    assert "you are next" not in page

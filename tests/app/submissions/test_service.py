@@ -20,14 +20,14 @@ from app.submissions.handed import Handed
 from app.submissions.models import RETRIES, Cause, Run, RunEvent, State, Submission
 from grader.drill import Drill
 from grader.verdict import CaseDone, CaseResult, Outcome, Started
-from tests.app.submissions.conftest import DRILL, Submit, add_user, live_run, record, start, verdict
+from tests.app.submissions.conftest import DEAD_AFTER, DRILL, Submit, add_user, live_run, record, start, verdict
 
 
 def look(database: Database, submission: Submission, drills: dict[str, Drill]) -> view.Look:
     with database.read() as session:
         found = session.get(Submission, submission.id)
         assert found is not None
-        return view.look(session, found, drills, operator=False)
+        return view.look(session, found, drills, False, DEAD_AFTER)
 
 
 def count(database: Database, table: type[Submission | Run | RunEvent]) -> int:
@@ -393,7 +393,7 @@ def test_hidden_cases_say_only_that_they_exist(
     with database.read() as session:
         found = session.get(Submission, submission.id)
         assert found is not None
-        operator = view.look(session, found, drills, operator=True).verdict
+        operator = view.look(session, found, drills, True, DEAD_AFTER).verdict
     assert operator is not None
     assert "SECRET" in repr(operator.verdict)
 
