@@ -120,12 +120,15 @@ class DrillFile(Strict):
 
 
 class Drill(DrillFile):
-    """A drill as the rest of the product sees it: its metadata, and the two files a learner starts from."""
+    """A drill as the rest of the product sees it: its metadata, the two files a learner starts from, and the text
+    that opens once it is passed. `editorial` is empty while none is written.
+    """
 
     id: Id
     folder: Path
     statement: str
     starter: str
+    editorial: str = ""
 
     def written_for(self, source: str) -> Drill:
         """This drill in the framework that the file `source` imports, of those it allows; else in its own."""
@@ -182,7 +185,8 @@ def read_drill(folder: Path) -> tuple[Drill | None, list[Problem]]:
     problems: list[Problem] = []
     if not re.fullmatch(r"[a-z][a-z0-9_]*", folder.name):
         problems.append(Problem(folder.name, None, "is not a drill id", "use lower-case letters, digits and _"))
-    texts = {name: _read_text(folder / name, problems) for name in ("statement.md", "starter.py")}
+    names = ["statement.md", "starter.py"] + ["editorial.md"] * (folder / "editorial.md").exists()
+    texts = {name: _read_text(folder / name, problems) for name in names}
     try:
         # JSON mode: strict about types, and it takes TOML's arrays as tuples.
         parsed = DrillFile.model_validate_json(json.dumps(data, default=str))
@@ -199,6 +203,7 @@ def read_drill(folder: Path) -> tuple[Drill | None, list[Problem]]:
             folder=folder,
             statement=texts["statement.md"],
             starter=texts["starter.py"],
+            editorial=texts.get("editorial.md", ""),
             **fields,
         ),
         [],

@@ -38,11 +38,23 @@ def grade_file(settings: Settings, drill_id: str, file: Path, lane: Lane, as_jso
 def run_gate(settings: Settings, drill_id: str, write: bool) -> int:
     """Put one drill or all of them through the publication gate; returns 0 when all pass, 1 otherwise.
 
-    `write` stores the kill matrices anew.
+    `write` stores the kill matrices anew. The texts come last: an editorial may cite what was stored just now.
     """
     from grader.check import check
 
-    return 1 if check(settings.drills, [drill_id] if drill_id else [], write=write, say=typer.echo) else 0
+    gate = check(settings.drills, [drill_id] if drill_id else [], write=write, say=typer.echo)
+    texts = _problems_of_texts(settings, drill_id)
+    for line in texts:
+        typer.echo(f"  ✗ {line}")
+    return 1 if gate or texts else 0
+
+
+def _problems_of_texts(settings: Settings, drill_id: str) -> list[str]:
+    """What is wrong with statements and editorials, of one drill or of all."""
+    from app.course.check import check
+
+    folder = f"drills/{drill_id}/" if drill_id else "drills/"
+    return [str(each) for each in check(settings.content, settings.drills) if each.file.startswith(folder)]
 
 
 def told(verdict: Verdict) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Authored Markdown to HTML. `Author.sections` renders a body, `Author.inline` one line of front matter.
 
-Containers: `::: figure name` and `::: listing name` (what they hold is the caption), `::: note`.
+Containers: `::: figure name` and `::: listing name` (what they hold is the caption), `::: note`; in editorials also
+`::: source file name` and `::: kills`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from markupsafe import Markup
 from mdit_py_plugins.container import container_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from app.course.excerpts import excerpt_html
 from app.course.inline import signs_plugin
+from app.course.kills import kills_html
 from app.course.listings import table_html
 from app.course.models import Section
 from app.course.render import base_parser, highlight_code
@@ -29,7 +32,7 @@ from app.course.worked import worked_html
 def _parser() -> MarkdownIt:
     parser = base_parser(html=False)
     dollarmath_plugin(parser, allow_space=False, allow_digits=False, allow_labels=False, allow_blank_lines=False)
-    for name in ("figure", "listing", "note"):
+    for name in ("figure", "listing", "note", "source", "kills"):
         parser.use(container_plugin, name)
     signs_plugin(parser)
     parser.core.ruler.after("block", "worked", collect_worked)
@@ -175,9 +178,34 @@ def _note(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any
     return "</aside>\n" if tokens[index].nesting == -1 else '<aside class="note">\n'
 
 
+def _source(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    if tokens[index].nesting == -1:
+        return "</div>\n"
+    excerpt = tokens[index].meta.get("excerpt")
+    return '<div class="excerpt">' if excerpt is None else str(excerpt_html(excerpt))
+
+
+def _kills(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    if tokens[index].nesting == -1:
+        return "</figcaption></figure>\n"
+    names = tokens[index].meta.get("names")
+    html = "" if names is None else kills_html(env["page"].matrix, names)
+    return f'<figure class="kills-figure">{html}<figcaption>'
+
+
+def _code_inline(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    code = Markup("<code>{}</code>").format(token.content)
+    if "line" not in token.meta:
+        return str(code)
+    excerpt, line = token.meta["line"]
+    return str(Markup('<a class="at" href="#{}-l{}">{}</a> {}').format(excerpt.anchor, line, line, code))
+
+
 RULES = {
     "fence": _fence,
     "code_block": _fence,
+    "code_inline": _code_inline,
     "math_inline": _math_inline,
     "math_block": _math_block,
     "number": _number,
@@ -191,4 +219,8 @@ RULES = {
     "container_listing_close": _listing,
     "container_note_open": _note,
     "container_note_close": _note,
+    "container_source_open": _source,
+    "container_source_close": _source,
+    "container_kills_open": _kills,
+    "container_kills_close": _kills,
 }

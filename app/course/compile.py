@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from app.course.authored import render_blocks, render_line, render_sections
 from app.course.course_file import FILE, policy_of
+from app.course.editorials import compile_editorials
 from app.course.folder import GLOSSARY, Folder, read_folder
 from app.course.formulas import Stylesheet
 from app.course.items import build_card, build_question, build_track
@@ -57,12 +58,12 @@ def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
     terms = _terms(folder.glossary, glossary)
     pages = [*(built.page for built in cards), *(built.page for built in questions)]
     pages += [*(built.page for built in tracks), glossary, front]
-    statements = {}
-    for drill in drills.values():
-        pages.append(Page(f"drills/{drill.id}/statement.md", scope, styles, sourced=True))
-        statements[drill.id] = render_blocks(drill.statement, 1, pages[-1])
+    statements, contracts = _statements(drills, scope, styles)
+    pages += contracts
+    editorials = compile_editorials(drills, scope, styles)
+    pages += editorials.pages
     topics = () if folder.course is None else _topics(folder.course, folder, front)
-    problems = [*folder.problems, *(problem for each in pages for problem in each.problems)]
+    problems = [*folder.problems, *editorials.problems, *(problem for each in pages for problem in each.problems)]
     if folder.course is None:
         return Compiled(None, tuple(sorted(set(problems))))
     by_file = {each.file: each for each in pages}
@@ -78,17 +79,27 @@ def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
         terms=MappingProxyType({term.id: term for term in terms}),
         drills=MappingProxyType(dict(drills)),
         statements=MappingProxyType(statements),
+        editorials=MappingProxyType(dict(editorials.sections)),
         aliases=MappingProxyType(_aliases(folder)),
         policy=policy_of(folder.course),
         math_css=styles.text(),
-        digest=digest(root, drills),
+        digest=digest(root, drills, repr(editorials.sections)),
     )
     return Compiled(snapshot, tuple(sorted(set(problems))))
 
 
-def digest(root: Path, drills: Mapping[str, DrillRef]) -> str:
-    """A name for this state of the content: changes when any file or any drill's title does."""
-    whole = hashlib.sha256(repr(sorted(drills.items())).encode())
+def _statements(
+    drills: Mapping[str, DrillRef], scope: Scope, styles: Stylesheet
+) -> tuple[dict[str, Markup], list[Page]]:
+    """What each drill asks, and the pages that it was made from."""
+    pages = {name: Page(f"drills/{name}/statement.md", scope, styles, sourced=True) for name in drills}
+    html = {name: render_blocks(drill.statement, 1, pages[name]) for name, drill in drills.items()}
+    return html, list(pages.values())
+
+
+def digest(root: Path, drills: Mapping[str, DrillRef], editorials: str = "") -> str:
+    """A name for this state of the content: changes when any file, any drill's title or any editorial does."""
+    whole = hashlib.sha256(repr(sorted(drills.items())).encode() + editorials.encode())
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         whole.update(path.relative_to(root).as_posix().encode() + b"\0")
         whole.update(hashlib.sha256(path.read_bytes()).digest())

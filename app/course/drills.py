@@ -31,8 +31,7 @@ class DrillFacts(BaseModel):
     questions: list[str] = []
 
 
-def _statement(folder: Path) -> str:
-    path = folder / "statement.md"
+def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
 
 
@@ -55,6 +54,8 @@ def read_drills(folder: Path) -> Mapping[str, DrillRef]:
             tags=tuple(facts.tags),
             cards=tuple(facts.cards),
             questions=tuple(facts.questions),
-            statement=_statement(path.parent),
+            statement=_text(path.parent / "statement.md"),
+            editorial=_text(path.parent / "editorial.md"),
+            folder=path.parent,
         )
     return found

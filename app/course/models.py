@@ -6,8 +6,9 @@ Every field of type `Markup` is HTML that the compiler made from authored Markdo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -183,6 +184,8 @@ class DrillRef:
     cards: tuple[str, ...]
     questions: tuple[str, ...]
     statement: str  # Markdown; the snapshot holds its HTML
+    editorial: str = ""  # the same; empty while none is written
+    folder: Path = field(default=Path(), repr=False)  # where its files lie, for what the editorial shows of them
 
     @property
     def link(self) -> Link:

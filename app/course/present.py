@@ -169,6 +169,20 @@ def track_page(reader: Reader, track: Track) -> TrackPage:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Editorial:
+    """What a drill's editorial page shows: headed sections in order, and the stylesheets that they need."""
+
+    sections: tuple[Section, ...]
+    stylesheets: tuple[str, ...]
+
+
+def editorial(view: View, drill: str) -> Editorial | None:
+    """The editorial of a drill; None while none is written. Who may read it is for the caller to decide."""
+    sections = view.snapshot.editorials.get(drill)
+    return None if sections is None else Editorial(sections, stylesheets(view, *_html(sections)))
+
+
 def glossary_page(reader: Reader) -> GlossaryPage:
     terms = tuple(reader.view.terms.values())
     return GlossaryPage(terms, stylesheets(reader.view, *(term.html for term in terms)))

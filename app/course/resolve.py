@@ -20,6 +20,7 @@ from app.course.models import Kind, Link
 from app.course.quantities import quantity_text
 from app.course.render import known_language
 from app.course.scope import Mention, Page, parse_link, slug
+from app.course.shown import resolve_kills, resolve_source
 from app.course.units import NUMBER_WITH_UNIT, UnitError
 from app.course.worked import fitting_unit, read_worked
 
@@ -66,6 +67,10 @@ def resolve(state: StateCore) -> None:
             _code(page, token, line)
         elif token.type == "math_block":
             token.meta["html"] = _formula(page, token.content, line, display=True)
+        elif token.type == "container_source_open":
+            resolve_source(page, state.tokens, index)
+        elif token.type == "container_kills_open":
+            resolve_kills(page, token, line)
         elif token.type.startswith("container_") and token.nesting == 1:
             _container(page, token, line)
 
@@ -245,6 +250,9 @@ def _link(page: Page, token: Token, line: int) -> None:
         token.attrs["href"] = f"/topics/{name}"
     elif scheme == "tag" and name in page.scope.tags:
         token.attrs["href"] = f"/tags/{name}"
+    elif scheme == "fault" and page.matrix and any(name == fault.name for fault in page.matrix.faults):
+        token.attrs["href"] = f"#fault-{name}"
+        page.mentions.append(Mention(page.file, line, SELF, f"fault-{name}"))
     elif target.startswith("#"):
         page.mentions.append(Mention(page.file, line, SELF, target[1:]))
     elif target.startswith("https://"):

@@ -7,12 +7,14 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from app.course.excerpts import Excerpt, Shelf
 from app.course.figures import Figure
 from app.course.formulas import Stylesheet
 from app.course.listings import Listing
 from app.course.models import Kind, Link
 from app.course.problems import Problem
 from app.course.worked import Worked
+from grader.hints import KillMatrix
 
 ITEM_LINK = re.compile(r"(card|question|track|drill):([a-z0-9][a-z0-9_-]*)(?:#([a-z0-9-]+))?")
 ITEM_ADDRESS = re.compile(r"/(card|question|track|drill)s/([a-z0-9][a-z0-9_-]*)(?:#([a-z0-9-]+))?")
@@ -53,6 +55,9 @@ class Page:
     styles: Stylesheet
     sources: tuple[str, ...] = ()
     sourced: bool = False  # numbers with a unit need no worked block: a contract states its own
+    shelf: Shelf | None = None  # the files whose code it may show: an editorial's
+    matrix: KillMatrix | None = None  # of the editorial's drill
+    excerpts: list[Excerpt] = field(default_factory=list)
     worked: dict[str, Worked] = field(default_factory=dict)
     unfit: set[str] = field(default_factory=set)  # worked blocks with problems of their own
     anchors: set[str] = field(default_factory=set)

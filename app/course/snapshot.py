@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.course.models import Card, DrillRef, Item, Kind, Link, Policy, Question, Term, Topic, Track
+from app.course.models import Card, DrillRef, Item, Kind, Link, Policy, Question, Section, Term, Topic, Track
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Snapshot:
     terms: Mapping[str, Term]
     drills: Mapping[str, DrillRef]
     statements: Mapping[str, Markup]  # of the drills, by id
+    editorials: Mapping[str, tuple[Section, ...]]  # of the drills that have one; shown after a pass, never before
     aliases: Mapping[Link, Link]
     policy: Policy
     math_css: str  # one rule per declaration that the formulas need

@@ -32,7 +32,9 @@ def assert_frozen(value: Any, where: str) -> None:
         for index, inner in enumerate(value):
             assert_frozen(inner, f"{where}[{index}]")
     else:
-        assert value is None or isinstance(value, str | int | bool | frozenset), f"{where} is a {type(value)}"
+        assert value is None or isinstance(value, str | int | bool | frozenset | Path), (
+            f"{where} is a {type(value)}"
+        )
 
 
 def test_a_snapshot_cannot_be_changed(small: Snapshot) -> None:
