@@ -80,6 +80,7 @@ def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
         drills=MappingProxyType(dict(drills)),
         statements=MappingProxyType(statements),
         editorials=MappingProxyType(dict(editorials.sections)),
+        worked=MappingProxyType({page.file: tuple(page.worked.values()) for page in pages if page.worked}),
         aliases=MappingProxyType(_aliases(folder)),
         policy=policy_of(folder.course),
         math_css=styles.text(),

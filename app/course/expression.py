@@ -91,10 +91,17 @@ def _evaluate(node: ast.expr, names: Mapping[str, Quantity]) -> Quantity:
         return Quantity(-inner.value, inner.powers)
     if isinstance(node, ast.BinOp):
         left, right = evaluate(node.left, names), evaluate(node.right, names)
+        if isinstance(node.op, ast.Pow) and left.powers != PURE and not _written_out(node.right):
+            # Otherwise the unit of the result would change with an input.
+            raise ExpressionError(f"{describe(left.powers)} is raised to a number that is not written out")
         return OPERATORS[type(node.op)](left, right)
     assert isinstance(node, ast.Call)  # _check let nothing else through
     assert isinstance(node.func, ast.Name)
     return FUNCTIONS[node.func.id]([evaluate(argument, names) for argument in node.args])
+
+
+def _written_out(node: ast.expr) -> bool:
+    return not any(isinstance(part, ast.Name) for part in ast.walk(node))
 
 
 def _bounded(quantity: Quantity) -> Quantity:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.course.models import Card, DrillRef, Item, Kind, Link, Policy, Question, Section, Term, Topic, Track
+from app.course.worked import Worked
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Snapshot:
     drills: Mapping[str, DrillRef]
     statements: Mapping[str, Markup]  # of the drills, by id
     editorials: Mapping[str, tuple[Section, ...]]  # of the drills that have one; shown after a pass, never before
+    worked: Mapping[str, tuple[Worked, ...]]  # the blocks of each file, in reading order
     aliases: Mapping[Link, Link]
     policy: Policy
     math_css: str  # one rule per declaration that the formulas need

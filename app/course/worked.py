@@ -27,7 +27,7 @@ from markupsafe import Markup
 from app.course.expression import ExpressionError, Quantity, Tree, evaluate, parse, tree_of
 from app.course.pretty import formula_html, name_html
 from app.course.problems import Problem
-from app.course.quantities import number_text, quantity_text
+from app.course.quantities import plain_text, quantity_text
 from app.course.units import PURE, Unit, UnitError, describe, parse_unit
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -175,17 +175,22 @@ def _row_html(row: Row) -> Markup:
     ).format(row.kind, row.name, row.label, how, row.text)
 
 
-def _json(block: Worked) -> Markup:
+def worked_data(block: Worked) -> list[dict[str, Tree | None]]:
+    """The rows as JSON for app/static/js/arithmetic.js: what is given as text, the rest as trees."""
     rows: list[dict[str, Tree | None]] = []
     for row in block.rows:
         entry: dict[str, Tree | None] = {"kind": row.kind, "name": row.name, "unit": row.unit.name}
         entry["factor"] = str(row.unit.factor)
         entry["decimals"] = row.decimals
         if row.formula is None:
-            entry["value"] = number_text(row.quantity.value / row.unit.factor, None).replace(",", "")
+            entry["value"] = plain_text(Fraction(row.quantity.value) / row.unit.factor)
         else:
             entry["tree"] = tree_of(row.formula)
         rows.append(entry)
-    text = json.dumps({"name": block.name, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
+    return rows
+
+
+def _json(block: Worked) -> Markup:
+    text = json.dumps(worked_data(block), ensure_ascii=False, separators=(",", ":"))
     # Escaped for a single-quoted attribute, where JSON's own quotes need no escape and the page stays small.
     return Markup(text.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;"))  # noqa: S704

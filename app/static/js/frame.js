@@ -80,3 +80,8 @@ if (contents) {
   }, { rootMargin: "-10% 0px -60% 0px" });
   for (const id of links.keys()) watch.observe(document.getElementById(id));
 }
+
+// What only some pages have comes in a module of its own.
+for (const [mark, module] of [["figure[data-worked]", "worked"]]) {
+  if (document.querySelector(mark)) import(`./${module}.js`);
+}

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from app.course.expression import Quantity
-from app.course.quantities import number_text, quantity_text
+from app.course.quantities import number_text, plain_text, quantity_text
 from app.course.units import NUMBER_WITH_UNIT, parse_unit
 from app.course.worked import LONGEST_OPEN, Worked, read_worked, worked_html
 
@@ -39,7 +39,7 @@ def test_the_page_gets_the_formulas_as_data() -> None:
     match = re.search(r"data-worked='([^']*)'", html)
     assert match
     data = json.loads(match[1].replace("&#39;", "'").replace("&lt;", "<").replace("&amp;", "&"))
-    assert data["rows"][3] == {
+    assert data[3] == {
         "kind": "step",
         "name": "S",
         "unit": "MiB",
@@ -47,7 +47,19 @@ def test_the_page_gets_the_formulas_as_data() -> None:
         "decimals": None,
         "tree": ["*", ["**", "N", "2"], "b"],
     }
-    assert data["rows"][0]["value"] == "8192"
+    assert data[0]["value"] == "8192"
+
+
+def test_what_is_given_travels_with_every_digit() -> None:
+    rows = block("title T\ngiven tiny = 0.00000012345678 s | a time\nresult r = tiny | the same").rows
+    assert plain_text(Fraction(rows[0].quantity.value)) == "0.00000012345678"
+
+
+def test_a_unit_may_not_hang_on_an_input() -> None:
+    text = "title T\ngiven b = 2 B | bytes\ngiven n = 2 | power\nresult r = b**n / b | wrong"
+    found, problems = read_worked("s", text, "f.md", 1)
+    assert found is None
+    assert "not written out" in problems[0].what
 
 
 def test_labels_are_escaped() -> None:
