@@ -24,10 +24,13 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import jobs, templating
+from app.accounts.preferences import preferences_of
 from app.accounts.routes import identify
 from app.accounts.routes import router as accounts
 from app.course.routes import router as course
 from app.course.store import CourseStore
+from app.course.unlock_routes import router as unlock
+from app.course.unlocks import opened_to
 from app.db import Database, database_of, new_id
 from app.errors import AppError, BadRequest, ErrorPage, NotFound, NotSignedIn, TooMany
 from app.jobs import Jobs
@@ -66,7 +69,7 @@ def create_app(settings: Settings) -> FastAPI:
     state.banners = (0.0, ())
     metrics = Metrics()
     state.metrics = metrics
-    for router in (operators, accounts, course, progress, practice.router, templating.router):
+    for router in (operators, accounts, course, unlock, progress, practice.router, templating.router):
         app.include_router(router)
     app.include_router(submissions.router)
     app.include_router(submissions.api)
@@ -167,7 +170,7 @@ class Frame:
 
 
 def dress(request: Request) -> None:
-    """Put what the frame of every page shows into `request.state`: who looks, what they have read, the banners."""
+    """Put what every page asks into `request.state`: who looks, what is open to them and read, the banners."""
     if request.url.path in ("/healthz", "/readyz", "/metrics"):
         return
     viewer = identify(request)
@@ -176,6 +179,8 @@ def dress(request: Request) -> None:
     if viewer is not None:
         with database_of(request).read() as session:
             known = request.app.state.standings(session, viewer.id)
+            request.state.opened = opened_to(session, viewer.id, known.passed)
+            request.state.shortcuts = preferences_of(session, viewer.id).shortcuts
         read = {f"{kind}:{item}" for kind, item in known.read}
         request.state.read_items = frozenset(read | {f"drill:{drill}" for drill in known.passed})
 

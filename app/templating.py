@@ -61,6 +61,9 @@ class Site:
     theme: Theme
     path: str
     banners: tuple[str, ...] = ()
+    shortcuts: bool = True  # whether single keys do something; scripts read it from the root element
+    bookmarked: frozenset[str] = frozenset()  # what this reader marked, as "card:online-softmax"
+    noted: frozenset[str] = frozenset()  # what they have a note on, in the same form
 
 
 def render(
@@ -94,6 +97,9 @@ def site_of(request: Request) -> Site:
         theme=_theme(request.cookies.get(THEME_COOKIE, "auto")),
         path=request.url.path,
         banners=tuple(getattr(request.state, "banners", ())),
+        shortcuts=getattr(request.state, "shortcuts", True),
+        bookmarked=getattr(request.state, "bookmarked", frozenset()),
+        noted=getattr(request.state, "noted", frozenset()),
     )
 
 
@@ -228,9 +234,13 @@ router = APIRouter()
 def choose_theme(request: Request, theme: str = Form("auto"), back: str = Form("/")) -> Response:
     """Keep the theme for a year and go back to the page it was chosen on; never to another site."""
     response = RedirectResponse(own_path(back), 303)
-    secure = request.url.scheme == "https"
-    response.set_cookie(THEME_COOKIE, _theme(theme), max_age=A_YEAR, samesite="lax", secure=secure)
+    keep_theme(response, theme, request.url.scheme == "https")
     return response
+
+
+def keep_theme(response: Response, theme: str, secure: bool) -> None:
+    """Let the browser that gets `response` keep a theme; `auto` in place of an unknown one."""
+    response.set_cookie(THEME_COOKIE, _theme(theme), max_age=A_YEAR, samesite="lax", secure=secure)
 
 
 @cache

@@ -12,8 +12,10 @@ from alembic import context
 from sqlalchemy import Connection
 
 import app.accounts.models
+import app.course.unlock_tables
 import app.practice.models
 import app.progress.models
+import app.review.models
 import app.security
 import app.submissions.models  # noqa: F401 - importing a module registers its tables
 from app.db import Base

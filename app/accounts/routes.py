@@ -6,14 +6,18 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from sqlalchemy.orm import Session
 
-from app.accounts import service
+from app.accounts import brakes, service
+from app.accounts.brakes import KNOWN_COOKIE, KNOWN_DAYS, address_of
+from app.accounts.models import Preferences, User
 from app.accounts.pages import SignInPage, SignUpPage
+from app.accounts.preferences import preferences_of
 from app.db import Reading, Writing, database_of
 from app.errors import InvalidForm, NotFound, NotSignedIn
 from app.security import Viewer, own_path, spend
 from app.settings import Settings
-from app.templating import render
+from app.templating import keep_theme, render
 
 COOKIE = "tilewright"
 _A_DAY = 24 * 3600
@@ -77,15 +81,13 @@ def sign_in(
     """Sign in and go on to `next`, which is a page of ours or nothing."""
     settings = _settings(request)
     database = database_of(request)
-    spend(database, f"sign-in:address:{_address(request)}", 10 * settings.sign_in_tries, 300)
-    spend(database, f"sign-in:name:{username.strip().lower()[:40]!a}", settings.sign_in_tries, 300)
+    brakes.slow_down(database, request, username, settings.sign_in_tries)
     try:
         user = service.check(reading, username, password)
     except InvalidForm as error:
         page = SignInPage(next=own_path(next), username=username[:64], problems=error.problems)
         return render(request, "accounts/sign_in.html", page, status=error.status)
-    secret = service.begin(writing, user, request.cookies.get(COOKIE, ""), settings.session_days)
-    return _with_cookie(RedirectResponse(own_path(next), 303), secret, settings)
+    return begin(request, writing, user, RedirectResponse(own_path(next), 303))
 
 
 @router.get("/sign-up")
@@ -108,14 +110,13 @@ def sign_up(
     """Make an account, sign its browser in, and go on to `next`."""
     settings = _settings(request)
     database = database_of(request)
-    spend(database, f"sign-up:address:{_address(request)}", settings.sign_up_tries, 3600)
+    spend(database, f"sign-up:address:{address_of(request)}", settings.sign_up_tries, 3600)
     try:
         user = service.sign_up(database, username, password, email)
     except InvalidForm as error:
         page = _sign_up_page(next, username[:64], email[:254], error)
         return render(request, "accounts/sign_up.html", page, status=error.status)
-    secret = service.begin(writing, user, request.cookies.get(COOKIE, ""), settings.session_days)
-    return _with_cookie(RedirectResponse(own_path(next), 303), secret, settings)
+    return begin(request, writing, user, RedirectResponse(own_path(next), 303))
 
 
 @router.post("/sign-out")
@@ -124,6 +125,20 @@ def sign_out(request: Request, writing: Writing) -> Response:
     service.end(writing, request.cookies.get(COOKIE, ""))
     response = RedirectResponse("/", 303, {"Clear-Site-Data": '"storage"'})
     response.delete_cookie(COOKIE, secure=_settings(request).secure, httponly=True, samesite="lax")
+    return response
+
+
+def begin(request: Request, session: Session, user: User, response: Response) -> Response:
+    """Sign the browser that asks in to `user`, in the theme that they chose, and make it known for next time."""
+    settings = _settings(request)
+    secret = service.begin(session, user, request.cookies.get(COOKIE, ""), settings.session_days)
+    known = brakes.remember(session, user, request.cookies.get(KNOWN_COOKIE, ""))
+    for name, value, days in ((COOKIE, secret, settings.session_days), (KNOWN_COOKIE, known, KNOWN_DAYS)):
+        response.set_cookie(
+            name, value, max_age=days * _A_DAY, secure=settings.secure, httponly=True, samesite="lax"
+        )
+    if session.get(Preferences, user.id) is not None:
+        keep_theme(response, preferences_of(session, user.id).theme, settings.secure)
     return response
 
 
@@ -137,22 +152,6 @@ def _sign_up_page(next: str, username: str = "", email: str = "", error: Invalid
     )
 
 
-def _with_cookie(response: Response, secret: str, settings: Settings) -> Response:
-    response.set_cookie(
-        COOKIE,
-        secret,
-        max_age=settings.session_days * _A_DAY,
-        secure=settings.secure,
-        httponly=True,
-        samesite="lax",
-    )
-    return response
-
-
 def _settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else "unknown"

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from app.accounts.models import Role
+from app.cli.unlock import app as unlock_app
 from app.errors import AppError, InvalidForm
 from app.settings import Settings, configure_logs
 from grader.verdict import Lane
@@ -20,6 +21,7 @@ user_app = typer.Typer(no_args_is_help=True, help="Accounts.")
 app.add_typer(check_app, name="check")
 app.add_typer(db_app, name="db")
 app.add_typer(user_app, name="user")
+app.add_typer(unlock_app, name="unlock")
 
 LaneOption = Annotated[Lane, typer.Option(help="Where to run: cpu or gpu.")]
 

@@ -73,4 +73,10 @@ def read_course(root: Path) -> tuple[CourseMeta | None, TomlLines, list[Problem]
 def policy_of(meta: CourseMeta) -> Policy:
     """The access policy as frozen data."""
     access = meta.access
-    return Policy(access.open_answers, access.member_answers, tuple(sorted(access.overrides.items())))
+    return Policy(
+        open_answers=access.open_answers,
+        member_answers=access.member_answers,
+        overrides=tuple(sorted(access.overrides.items())),
+        drills_by_needs=access.drills_by_needs,
+        drill_overrides=tuple(sorted(access.drills.items())),
+    )

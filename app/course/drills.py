@@ -29,6 +29,7 @@ class DrillFacts(BaseModel):
     tags: list[str] = []
     cards: list[str] = []
     questions: list[str] = []
+    needs: list[str] = []
 
 
 def _text(path: Path) -> str:
@@ -57,5 +58,6 @@ def read_drills(folder: Path) -> Mapping[str, DrillRef]:
             statement=_text(path.parent / "statement.md"),
             editorial=_text(path.parent / "editorial.md"),
             folder=path.parent,
+            needs=tuple(facts.needs),
         )
     return found

@@ -206,12 +206,17 @@ def leaks(course: Course) -> Iterator[Problem]:
 
 
 def overrides(course: Course) -> Iterator[Problem]:
-    """An access override names a question."""
-    for name in course.meta.access.overrides:
-        if Link(Kind.QUESTION, name) not in course.scope.items:
-            line = course.folder.lines.of(("access", "overrides", name))
-            what = f"there is no question '{name}'"
-            yield Problem(FILE, line, "reference", what, "mend the id or remove the line")
+    """An access override names a question, and one of the drills names a drill."""
+    access = course.meta.access
+    for table, kind, names in (
+        ("overrides", Kind.QUESTION, access.overrides),
+        ("drills", Kind.DRILL, access.drills),
+    ):
+        for name in names:
+            if Link(kind, name) not in course.scope.items:
+                line = course.folder.lines.of(("access", table, name))
+                what = f"there is no {kind.value} '{name}'"
+                yield Problem(FILE, line, "reference", what, "mend the id or remove the line")
 
 
 def _runs(text: str) -> dict[tuple[str, ...], int]:

@@ -186,6 +186,7 @@ class DrillRef:
     statement: str  # Markdown; the snapshot holds its HTML
     editorial: str = ""  # the same; empty while none is written
     folder: Path = field(default=Path(), repr=False)  # where its files lie, for what the editorial shows of them
+    needs: tuple[str, ...] = ()  # drills to pass first
 
     @property
     def link(self) -> Link:
@@ -207,3 +208,5 @@ class Policy:
     open_answers: int
     member_answers: int
     overrides: tuple[tuple[str, Access], ...]  # question id → access
+    drills_by_needs: bool = False  # a drill opens once the drills that it needs are passed
+    drill_overrides: tuple[tuple[str, Access], ...] = ()  # drill id → access to work on it

@@ -8,13 +8,16 @@ course/question.html QuestionPage   /questions/{id}
 course/tracks.html  TracksPage      /tracks
 course/track.html   TrackPage       /tracks/{id}
 course/glossary.html GlossaryPage   /glossary
+course/unlock.html  UnlockPage      /unlock
 
 `Markup` fields are ready HTML (see the class names in `app/course/render.py`); everything else is escaped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from markupsafe import Markup
@@ -78,6 +81,7 @@ class TopicPage:
     cards: tuple[ItemLink, ...]
     questions: tuple[ItemLink, ...]
     drills: tuple[ItemLink, ...]
+    unlocked: int  # questions that this reader can read in full
     done: int  # items read or passed
     total: int
     up_next: ItemLink | None
@@ -187,6 +191,27 @@ class TrackPage:
     points: int
     up_next: ItemLink | None
     stylesheets: tuple[str, ...]  # what its formulas need; print each in the head
+
+
+@dataclass(frozen=True, slots=True)
+class UnlockedLine:
+    """Something that was opened to this reader. `target` is `course`, `topic:ID`, `question:ID` or `drill:ID`."""
+
+    target: str
+    title: str
+    href: str
+    source: str  # "code", "grant" or "purchase"
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UnlockPage:
+    """Posts `code` to `/unlock`. `just_opened` is what the last code opened."""
+
+    code: str
+    problems: Mapping[str, str]
+    unlocked: tuple[UnlockedLine, ...]  # newest first
+    just_opened: UnlockedLine | None
 
 
 @dataclass(frozen=True, slots=True)

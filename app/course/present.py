@@ -53,6 +53,7 @@ def topic_page(reader: Reader, topic: Topic) -> TopicPage:
         cards=_items(reader, cards),
         questions=_items(reader, questions),
         drills=drills,
+        unlocked=sum(view.may_read_answer(question) for question in questions),
         done=sum(link in reader.done for link in links),
         total=len(links),
         up_next=_link(reader, following),
@@ -221,9 +222,15 @@ def _drill_link(reader: Reader, drill: DrillRef) -> ItemLink:
         topic_id=topic.id,
         topic_name=topic.name,
         tags=drill.tags,
-        state=State.PASSED if drill.link in reader.done else State.NEW,
-        opens_with="",
+        state=_drill_state(reader, drill),
+        opens_with=reader.view.work_opens_with(drill),
     )
+
+
+def _drill_state(reader: Reader, drill: DrillRef) -> State:
+    if drill.link in reader.done:
+        return State.PASSED
+    return State.NEW if reader.view.may_work_on(drill.id) else State.LOCKED
 
 
 def _link(reader: Reader, link: Link | None) -> ItemLink | None:

@@ -1,4 +1,4 @@
-"""The pages of the course. Each takes one snapshot, sees it through `visible_to`, and fills one typed context."""
+"""The pages of the course. Each takes one snapshot, sees it through `view_of`, and fills one typed context."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
-from app.course.access import View, visible_to
+from app.course.access import View
 from app.course.models import Kind, Link
 from app.course.present import (
     Reader,
@@ -18,7 +18,7 @@ from app.course.present import (
     track_page,
     tracks_page,
 )
-from app.course.store import current
+from app.course.store import current, view_of
 from app.templating import render
 
 router = APIRouter(include_in_schema=False)
@@ -96,9 +96,8 @@ def math_css(request: Request, digest: str) -> Response:
 
 
 def _reader(request: Request) -> Reader:
-    viewer = getattr(request.state, "viewer", None)
     done = frozenset(_links(getattr(request.state, "read_items", ())))
-    return Reader(visible_to(viewer, current(request)), done)
+    return Reader(view_of(request), done)
 
 
 def _links(names: object) -> list[Link]:

@@ -88,7 +88,9 @@ class TopicMeta(Strict):
 class AccessMeta(Strict):
     open_answers: Annotated[int, Field(ge=0)]
     member_answers: Annotated[int, Field(ge=0)]
-    overrides: dict[Id, Annotated[Access, Field(strict=False)]] = {}
+    overrides: dict[Id, Annotated[Access, Field(strict=False)]] = {}  # of answers, by question
+    drills_by_needs: bool = False  # work on a drill opens when the drills that it needs are passed
+    drills: dict[Id, Annotated[Access, Field(strict=False)]] = {}  # of work on single drills
 
 
 class CourseMeta(Strict):

@@ -12,6 +12,7 @@ from pathlib import Path
 from starlette.requests import HTTPConnection
 from watchfiles import watch
 
+from app.course.access import NOTHING, View, visible_to
 from app.course.compile import compile_course
 from app.course.drills import read_drills
 from app.course.problems import Problem
@@ -69,6 +70,15 @@ class CourseStore:
                 log.info("content reloaded: %s", self._current.digest)
             else:
                 log.warning("content not reloaded:\n%s", "\n".join(str(problem) for problem in self.problems))
+
+
+def view_of(connection: HTTPConnection) -> View:
+    """The course as whoever asks may see it. Every page, list and feed takes it from here.
+
+    `main` puts who asks and what is open to them into the request; without that, it is what nobody may see more of.
+    """
+    state = connection.state
+    return visible_to(getattr(state, "viewer", None), current(connection), getattr(state, "opened", NOTHING))
 
 
 def current(connection: HTTPConnection) -> Snapshot:

@@ -91,3 +91,4 @@ class WorkspacePage:
     history: tuple[HistoryRow, ...]  # own submissions to this drill, newest first, at most ten
     problems: Mapping[str, str] = field(default_factory=dict)  # by field; `form` is about the whole
     stylesheets: tuple[str, ...] = ()  # what the statement's formulas need
+    opens_with: str = ""  # what opens work on it, in one sentence; empty when it is open

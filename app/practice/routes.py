@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 
 from app import jobs
 from app.accounts.routes import Anyone
-from app.course.access import View, visible_to
+from app.course.access import View
 from app.course.present import stylesheets
 from app.course.render import render_markdown
-from app.course.store import current
+from app.course.store import view_of
 from app.db import Reading, database_of
 from app.errors import NotFound
 from app.practice import service
@@ -33,7 +33,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 def home(request: Request, viewer: Anyone, session: Reading) -> Response:
     """The home page: for a visitor what this is, for somebody signed in what to do next."""
-    view, drills = _view(request, viewer), request.app.state.drills
+    view, drills = view_of(request), request.app.state.drills
     if viewer is None:
         return render(request, "practice/welcome.html", _welcome(view, drills))
     known = standings(request, session, viewer)
@@ -85,7 +85,7 @@ def _workspace(
     request: Request, drill: Drill, viewer: Viewer | None, session: Session, error: Refused | None = None
 ) -> WorkspacePage:
     state = request.app.state
-    view = _view(request, viewer)
+    view = view_of(request)
     history = submissions.history(session, viewer.id, state.drills, drill.id, limit=10) if viewer else ()
     newest = submissions.newest(session, viewer.id, drill.id) if viewer else None
     statement = view.snapshot.statements.get(drill.id) or render_markdown(drill.statement)
@@ -110,8 +110,5 @@ def _workspace(
         source_limit=state.settings.source_limit,
         history=history,
         problems=error.problems if error else {},
+        opens_with=view.work_opens_with(view.drills[drill.id]) if drill.id in view.drills else "",
     )
-
-
-def _view(request: Request, viewer: Viewer | None) -> View:
-    return visible_to(viewer, current(request))

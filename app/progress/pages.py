@@ -14,6 +14,7 @@ class Standing(StrEnum):
     READ = "read"
     TRIED = "tried"
     PASSED = "passed"
+    LOCKED = "locked"  # not begun, and closed to this learner
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class ProgressItem:
     href: str
     standing: Standing
     at: datetime | None  # when it was read or passed
+    opens_with: str = ""  # what opens it while it is locked
 
 
 @dataclass(frozen=True)

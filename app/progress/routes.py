@@ -10,9 +10,8 @@ from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
 from app.accounts.routes import SignedIn
-from app.course.access import View, visible_to
 from app.course.models import Kind, Link
-from app.course.store import current
+from app.course.store import view_of
 from app.db import Reading, Writing
 from app.errors import NotFound
 from app.progress import service
@@ -29,7 +28,7 @@ StandingsOf = Callable[[Session, str], Standings]
 @router.get("/progress")
 def show(request: Request, viewer: SignedIn, session: Reading) -> Response:
     """What I have read and passed, by topic and by track."""
-    page = service.overview(_view(request, viewer), request.app.state.drills, standings(request, session, viewer))
+    page = service.overview(view_of(request), request.app.state.drills, standings(request, session, viewer))
     return render(request, "progress/show.html", page)
 
 
@@ -43,7 +42,7 @@ def mark_read(
     next: Annotated[str, Form()] = "/progress",
 ) -> Response:
     """Keep that I have read a card or a question."""
-    view = _view(request, viewer)
+    view = view_of(request)
     shelf = {Kind.CARD.value: view.cards, Kind.QUESTION.value: view.questions}.get(kind, {})
     if id not in shelf:
         raise NotFound("item")
@@ -57,7 +56,3 @@ def standings(request: Request, session: Session, viewer: Viewer | None) -> Stan
         return Standings()
     gather: StandingsOf = request.app.state.standings
     return gather(session, viewer.id)
-
-
-def _view(request: Request, viewer: Viewer | None) -> View:
-    return visible_to(viewer, current(request))

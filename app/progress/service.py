@@ -110,4 +110,15 @@ def _item(link: Link, view: View, drills: Mapping[str, Drill], standings: Standi
     if title is None:
         return None
     standing, moment = standings.of(link)
-    return ProgressItem(link.kind.value, link.id, title, link.href, standing, moment)
+    closed = opens_with(link, view) if standing is Standing.NEW else ""
+    standing = Standing.LOCKED if closed else standing
+    return ProgressItem(link.kind.value, link.id, title, link.href, standing, moment, closed)
+
+
+def opens_with(link: Link, view: View) -> str:
+    """What opens the closed part of an item to this reader, in one sentence; empty when nothing is closed."""
+    if link.kind is Kind.DRILL:
+        drill = view.drills.get(link.id)
+        return "" if drill is None else view.work_opens_with(drill)
+    question = view.questions.get(link.id) if link.kind is Kind.QUESTION else None
+    return "" if question is None else view.opens_with(question)

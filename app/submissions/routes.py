@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts.models import User
 from app.accounts.routes import Anyone, SignedIn
+from app.course.store import view_of
 from app.db import Reading, Writing, database_of
 from app.errors import Conflict, InvalidForm, NotFound, NotSignedIn
 from app.security import Viewer
@@ -97,9 +98,18 @@ def unix_lines(text: str) -> str:
 def _submit(request: Request, session: Session, handed: Handed) -> Submission:
     state = request.app.state
     try:
+        require_open(request, handed.drill)
         return service.submit(session, handed, state.drills, state.settings, state.jobs)
     except InvalidForm as error:
         raise Refused(handed, error) from error
+
+
+def require_open(request: Request, drill: str) -> None:
+    """Raise `InvalidForm` with what opens a drill that is closed to whoever asks."""
+    course = view_of(request)
+    closed = course.work_opens_with(course.drills[drill]) if drill in course.drills else ""
+    if closed:
+        raise InvalidForm({"form": f"This drill is locked. {closed}"})
 
 
 def visible(request: Request, submission_id: str, viewer: Anyone) -> Submission:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -21,6 +22,8 @@ from app.course.pages import (
     TopicPage,
     TrackPage,
     TracksPage,
+    UnlockedLine,
+    UnlockPage,
 )
 
 if TYPE_CHECKING:
@@ -214,11 +217,19 @@ TOPIC_PAGE = TopicPage(
     cards=(NEW, CARD),
     questions=(QUESTION,),
     drills=(DRILL,),
+    unlocked=1,
     done=2,
     total=4,
     up_next=NEW,
     topics=TOPICS,
     stylesheets=(),
+)
+
+UNLOCKED = (
+    UnlockedLine(
+        "topic:kernels", "Kernels & Compilers", "/topics/kernels", "code", datetime(2026, 3, 1, tzinfo=UTC)
+    ),
+    UnlockedLine("course", LONG, "/tracks", "grant", datetime(2026, 2, 1, tzinfo=UTC)),
 )
 
 COURSE: dict[str, tuple[str, DataclassInstance]] = {
@@ -307,4 +318,10 @@ COURSE: dict[str, tuple[str, DataclassInstance]] = {
         ),
     ),
     "glossary/empty": ("course/glossary.html", GlossaryPage(terms=(), stylesheets=())),
+    "unlock/usual": ("course/unlock.html", UnlockPage("", {}, UNLOCKED, UNLOCKED[0])),
+    "unlock/empty": ("course/unlock.html", UnlockPage("", {}, (), None)),
+    "unlock/error": (
+        "course/unlock.html",
+        UnlockPage(LONG, {"code": "There is no such code. Check it letter by letter."}, UNLOCKED, None),
+    ),
 }

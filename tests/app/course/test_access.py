@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import pytest
 
-from app.course.access import visible_to
-from app.course.models import Kind, Link
+from app.course.access import Opened, visible_to
+from app.course.models import Access, Kind, Link
 from app.course.related import rank_concepts, related, up_next
 from app.course.snapshot import Snapshot
 
@@ -43,7 +45,7 @@ def test_answers_open_by_the_policy(small: Snapshot, viewer: Person | None, read
 
 
 def test_an_unlock_opens_one_answer(small: Snapshot) -> None:
-    view = visible_to(None, small, unlocked=frozenset([Link(Kind.QUESTION, "fourth")]))
+    view = visible_to(None, small, Opened(items=frozenset([Link(Kind.QUESTION, "fourth")])))
     assert view.may_read_answer(small.questions["fourth"])
     assert not view.may_read_answer(small.questions["second"])
 
@@ -102,3 +104,72 @@ def test_up_next_ends(small: Snapshot) -> None:
     everything = [card("alpha"), card("beta"), Link(Kind.DRILL, "adding")]
     everything += [Link(Kind.QUESTION, name) for name in small.questions]
     assert up_next(visible_to(None, small), card("alpha"), frozenset(everything)) is None
+
+
+@pytest.mark.parametrize(
+    ("opened", "readable"),
+    [
+        (Opened(course=True), ["first", "second", "third", "fourth"]),
+        (Opened(topics=frozenset(["numbers"])), ["first", "second", "third", "fourth"]),
+        (Opened(topics=frozenset(["letters"])), ["first", "third"]),
+        (Opened(items=frozenset([Link(Kind.QUESTION, "fourth")])), ["first", "third", "fourth"]),
+        (Opened(items=frozenset([Link(Kind.DRILL, "fourth")])), ["first", "third"]),
+        (Opened(passed=frozenset(["adding"])), ["first", "third"]),  # passing opens no answer
+    ],
+)
+def test_unlocks_open_what_they_cover_and_no_more(small: Snapshot, opened: Opened, readable: list[str]) -> None:
+    view = visible_to(None, small, opened)
+    assert [name for name, question in view.questions.items() if view.may_read_answer(question)] == readable
+
+
+def with_needs(
+    snapshot: Snapshot, by_needs: bool = True, overrides: Mapping[str, Access] = MappingProxyType({})
+) -> Snapshot:
+    """The course with a second drill that needs the first."""
+    first = snapshot.drills["adding"]
+    second = dataclasses.replace(first, id="more", title="Adding more", needs=("adding",))
+    policy = dataclasses.replace(
+        snapshot.policy, drills_by_needs=by_needs, drill_overrides=tuple(sorted(overrides.items()))
+    )
+    return dataclasses.replace(snapshot, drills={"adding": first, "more": second}, policy=policy)
+
+
+def test_passing_a_drill_opens_its_editorial_and_the_drills_that_need_it(small: Snapshot) -> None:
+    snapshot = with_needs(small)
+    before = visible_to(LEARNER, snapshot)
+    assert before.may_work_on("adding")
+    assert not before.may_work_on("more")
+    assert not before.may_read_editorial("adding")
+    assert before.work_opens_with(snapshot.drills["more"]) == f"Passing {snapshot.drills['adding'].title} opens it."
+    after = visible_to(LEARNER, snapshot, Opened(passed=frozenset(["adding"])))
+    assert after.may_work_on("more")
+    assert after.may_read_editorial("adding")
+    assert not after.may_read_editorial("more")
+    assert after.work_opens_with(snapshot.drills["more"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("overrides", "viewer", "opened", "may"),
+    [
+        ({}, None, Opened(), False),
+        ({}, AUTHOR, Opened(), True),
+        ({}, LEARNER, Opened(items=frozenset([Link(Kind.DRILL, "more")])), True),
+        ({}, LEARNER, Opened(course=True), True),
+        ({"more": Access.OPEN}, None, Opened(), True),
+        ({"more": Access.MEMBERS}, None, Opened(), False),
+        ({"more": Access.MEMBERS}, LEARNER, Opened(), True),
+        ({"more": Access.LOCKED}, LEARNER, Opened(), False),
+    ],
+)
+def test_who_may_work_on_a_drill(
+    small: Snapshot, overrides: dict[str, Access], viewer: Person | None, opened: Opened, may: bool
+) -> None:
+    view = visible_to(viewer, with_needs(small, overrides=overrides), opened)
+    assert view.may_work_on("more") is may
+    assert bool(view.work_opens_with(view.drills["more"])) is not may
+    assert not view.may_work_on("no-such-drill")
+    assert not view.may_read_editorial("no-such-drill")
+
+
+def test_needs_are_advice_where_the_policy_says_so(small: Snapshot) -> None:
+    assert visible_to(None, with_needs(small, by_needs=False)).may_work_on("more")
