@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 import threading
 import time
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import AsyncIterator, Iterable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -27,6 +27,7 @@ from app import jobs, templating
 from app.accounts.preferences import preferences_of
 from app.accounts.routes import identify
 from app.accounts.routes import router as accounts
+from app.course.models import Link
 from app.course.routes import router as course
 from app.course.store import CourseStore
 from app.course.unlock_routes import router as unlock
@@ -35,6 +36,8 @@ from app.db import Database, database_of, new_id
 from app.errors import AppError, BadRequest, ErrorPage, NotFound, NotSignedIn, TooMany
 from app.jobs import Jobs
 from app.practice import routes as practice
+from app.progress.kept import bookmarks_of, noted_by
+from app.progress.kept_routes import router as kept
 from app.progress.routes import router as progress
 from app.security import Guard, Heads, StrictHeaders, own_path
 from app.settings import Settings
@@ -69,7 +72,7 @@ def create_app(settings: Settings) -> FastAPI:
     state.banners = (0.0, ())
     metrics = Metrics()
     state.metrics = metrics
-    for router in (operators, accounts, course, unlock, progress, practice.router, templating.router):
+    for router in (operators, accounts, course, unlock, kept, progress, practice.router, templating.router):
         app.include_router(router)
     app.include_router(submissions.router)
     app.include_router(submissions.api)
@@ -180,9 +183,15 @@ def dress(request: Request) -> None:
         with database_of(request).read() as session:
             known = request.app.state.standings(session, viewer.id)
             request.state.opened = opened_to(session, viewer.id, known.passed)
+            request.state.bookmarked = _keys(link for link, _ in bookmarks_of(session, viewer.id))
+            request.state.noted = _keys(noted_by(session, viewer.id))
             request.state.shortcuts = preferences_of(session, viewer.id).shortcuts
         read = {f"{kind}:{item}" for kind, item in known.read}
         request.state.read_items = frozenset(read | {f"drill:{drill}" for drill in known.passed})
+
+
+def _keys(links: Iterable[Link]) -> frozenset[str]:
+    return frozenset(f"{link.kind.value}:{link.id}" for link in links)
 
 
 def _banners(request: Request) -> tuple[str, ...]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from markupsafe import Markup
 
 
 class Standing(StrEnum):
@@ -50,3 +53,61 @@ class ProgressPage:
     tracks: tuple[ProgressGroup, ...]
     drills_passed: int
     items_read: int
+
+
+@dataclass(frozen=True)
+class BookmarkLine:
+    """Something that the learner marked."""
+
+    kind: str
+    id: str
+    title: str
+    href: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class BookmarksPage:
+    """`progress/bookmarks.html`. Each line posts `kind`, `id`, `next` to `/bookmarks` to take the mark away."""
+
+    lines: tuple[BookmarkLine, ...]  # newest first
+
+
+@dataclass(frozen=True)
+class KeptNote:
+    """A note in the list of all."""
+
+    kind: str
+    title: str
+    href: str  # of the item; empty when it is gone
+    edit: str
+    html: Markup
+    saved_at: datetime
+
+
+@dataclass(frozen=True)
+class NotesPage:
+    """`progress/notes.html`."""
+
+    notes: tuple[KeptNote, ...]  # saved last first
+    stylesheets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotePage:
+    """`progress/note.html`. Posts `text` and `version` to its own address.
+
+    `other` is what is kept now, when that is not what this one was written on; None otherwise.
+    """
+
+    kind: str
+    id: str
+    title: str
+    href: str  # of the item; empty when it is gone
+    text: str
+    version: int  # of the note that a save replaces; 0 for none
+    shown: Markup
+    other: str | None
+    problems: Mapping[str, str]
+    most: int  # characters
+    stylesheets: tuple[str, ...] = ()

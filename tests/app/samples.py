@@ -16,7 +16,17 @@ from markupsafe import Markup
 from app.accounts.pages import SignInPage, SignUpPage
 from app.errors import ErrorPage
 from app.practice.pages import DrillRow, DrillsPage, HomePage, LaneChoice, Link, WelcomePage, WorkspacePage
-from app.progress.pages import ProgressGroup, ProgressItem, ProgressPage, Standing
+from app.progress.pages import (
+    BookmarkLine,
+    BookmarksPage,
+    KeptNote,
+    NotePage,
+    NotesPage,
+    ProgressGroup,
+    ProgressItem,
+    ProgressPage,
+    Standing,
+)
 from app.submissions.models import State
 from app.submissions.pages import HistoryPage, HistoryRow, LiveFragment, SubmissionPage, VerdictFragment
 from grader.verdict import (
@@ -388,6 +398,27 @@ LINKS = tuple(
     )
 )
 
+BOOKMARKS = (
+    *(BookmarkLine(item.kind, item.id, item.title, item.href, NOW) for item in ITEMS),
+    BookmarkLine("card", "long", LONG, "/cards/long", NOW),
+)
+NOTES = (
+    KeptNote("card", "Online softmax", "/c", "/notes/card/c", Markup("<p>It is <em>at most 1</em>.</p>"), NOW),
+    KeptNote("drill", LONG, "", "/notes/drill/x", Markup("<pre><code>m_new = max(m, t)</code></pre>"), NOW),
+)
+NOTE = NotePage(
+    "card",
+    "online-softmax",
+    "Online softmax",
+    "/c",
+    "The *factor*.",
+    3,
+    Markup("<p>The <em>factor</em>.</p>"),
+    None,
+    {},
+    20_000,
+)
+
 SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     **COURSE,
     "error/404": (
@@ -493,4 +524,12 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
             (replace(TOPICS[0], title=LONG, items=tuple(replace(i, title=LONG) for i in ITEMS)),), (), 99, 12345
         ),
     ),
+    "bookmarks/usual": ("progress/bookmarks.html", BookmarksPage(BOOKMARKS)),
+    "bookmarks/empty": ("progress/bookmarks.html", BookmarksPage(())),
+    "notes/usual": ("progress/notes.html", NotesPage(NOTES)),
+    "notes/empty": ("progress/notes.html", NotesPage(())),
+    "note/usual": ("progress/note.html", NOTE),
+    "note/empty": ("progress/note.html", replace(NOTE, text="", version=0, shown=Markup(""))),
+    "note/conflict": ("progress/note.html", replace(NOTE, other=f"{LONG} {HOSTILE}")),
+    "note/error": ("progress/note.html", replace(NOTE, href="", title=LONG, problems={"text": "It is too long."})),
 }
