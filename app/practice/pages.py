@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from markupsafe import Markup
 
+from app.practice.diff import Diff
+from app.practice.models import Cause
+from app.practice.texts import Text
 from app.progress.pages import ProgressGroup, Standing
 from app.submissions.pages import HistoryRow
 from grader.verdict import Lane
@@ -73,22 +77,78 @@ class LaneChoice:
 
 
 @dataclass(frozen=True)
+class DraftRow:
+    """One version of a draft."""
+
+    number: int
+    saved_at: datetime
+    cause: Cause
+    lines: int
+    size: int  # bytes
+    is_draft: bool
+
+
+@dataclass(frozen=True)
 class WorkspacePage:
-    """`practice/workspace.html`. Posts `source`, `lane`, `token` to `action`."""
+    """`practice/workspace.html`. Posts `source`, `lane`, `token` to `action` or `run_action`; to `draft_action`
+    also `base`, the number of the draft's version that the text was written on.
+    """
 
     drill: DrillRow
     statement: Markup
     objectives: tuple[str, ...]
     out_of_scope: tuple[str, ...]
     needs: tuple[Link, ...]  # cards worth reading first
-    source: str  # the newest own source, else the starter, else what was refused just now
+    source: str  # what was refused just now, else the newest of draft, submissions and runs, else the starter
     starter: str
     from_starter: bool
     lanes: tuple[LaneChoice, ...]
     token: str  # makes a double click one submission
     action: str
+    run_action: str  # runs the visible cases; no attempt
+    draft_action: str  # keeps a draft
     source_limit: int  # bytes
+    owner: str  # whose drafts these are, so that a browser keeps those of two people apart; empty for a visitor
+    draft: DraftRow | None
+    from_draft: bool  # `source` is the draft
+    just_saved: bool  # a draft was saved by the request before, without JavaScript
+    may_run: bool  # without an account, the operator decides
     history: tuple[HistoryRow, ...]  # own submissions to this drill, newest first, at most ten
     problems: Mapping[str, str] = field(default_factory=dict)  # by field; `form` is about the whole
     stylesheets: tuple[str, ...] = ()  # what the statement's formulas need
     opens_with: str = ""  # what opens work on it, in one sentence; empty when it is open
+
+
+@dataclass(frozen=True)
+class DraftsPage:
+    """`practice/drafts.html`: the versions of a draft, newest first."""
+
+    drill: str
+    drill_title: str
+    rows: tuple[DraftRow, ...]
+
+
+@dataclass(frozen=True)
+class DraftVersionPage:
+    """`practice/draft.html`: one version beside the draft. `stale`: the answer to a save that came late."""
+
+    drill: str
+    drill_title: str
+    row: DraftRow
+    draft: DraftRow
+    diff: Diff
+    inline: bool
+    stale: bool = False
+
+
+@dataclass(frozen=True)
+class DiffPage:
+    """`practice/diff.html`: two texts of a drill beside each other, or below each other when `inline`."""
+
+    drill: str
+    drill_title: str
+    old: Text
+    new: Text
+    diff: Diff
+    inline: bool
+    choices: tuple[tuple[str, str], ...]  # what else can be compared, as (ref, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -16,8 +17,9 @@ from app.course.present import stylesheets
 from app.course.render import render_markdown
 from app.course.store import view_of
 from app.db import Reading, database_of
-from app.errors import NotFound
-from app.practice import service
+from app.practice import draft_routes, drafts, service
+from app.practice.draft_routes import drill_of
+from app.practice.models import DraftVersion
 from app.practice.pages import DrillsPage, HomePage, Link, WelcomePage, WorkspacePage
 from app.progress.routes import standings
 from app.progress.service import Standings, groups_by_topic
@@ -28,6 +30,7 @@ from app.templating import render
 from grader.drill import Drill
 
 router = APIRouter(include_in_schema=False)
+router.include_router(draft_routes.router)
 
 
 @router.get("/")
@@ -64,12 +67,12 @@ def drills(request: Request, viewer: Anyone, session: Reading) -> Response:
 
 
 @router.get("/drills/{drill_id}")
-def workspace(request: Request, drill_id: str, viewer: Anyone, session: Reading) -> Response:
-    """A drill: its statement, the editor with what I sent last, and my submissions."""
-    drill = request.app.state.drills.get(drill_id)
-    if drill is None:
-        raise NotFound("drill")
-    return render(request, "practice/workspace.html", _workspace(request, drill, viewer, session))
+def workspace(request: Request, drill_id: str, viewer: Anyone, session: Reading, saved: str = "") -> Response:
+    """A drill: its statement, the editor with what I wrote last, and my submissions."""
+    page = _workspace(request, drill_of(request, drill_id), viewer, session)
+    if page.draft is not None and saved == str(page.draft.number):
+        page = replace(page, just_saved=True)
+    return render(request, "practice/workspace.html", page)
 
 
 def refused(request: Request, error: Refused) -> Response:
@@ -87,9 +90,10 @@ def _workspace(
     state = request.app.state
     view = view_of(request)
     history = submissions.history(session, viewer.id, state.drills, drill.id, limit=10) if viewer else ()
-    newest = submissions.newest(session, viewer.id, drill.id) if viewer else None
+    draft = drafts.current(session, viewer.id, drill.id) if viewer else None
+    text = _own_text(session, viewer, drill, draft)
     statement = view.snapshot.statements.get(drill.id) or render_markdown(drill.statement)
-    source = error.handed.source if error else newest.source if newest else drill.starter
+    source = error.handed.source if error else text
     return WorkspacePage(
         drill=service.drill_row(drill, standings(request, session, viewer)),
         statement=statement,
@@ -107,8 +111,23 @@ def _workspace(
         ),
         token=secrets.token_urlsafe(16),
         action=f"/drills/{drill.id}/submissions",
+        run_action=f"/drills/{drill.id}/runs",
+        draft_action=f"/drills/{drill.id}/draft",
         source_limit=state.settings.source_limit,
+        owner=viewer.id if viewer else "",
+        draft=service.draft_row(draft, draft) if draft else None,
+        from_draft=draft is not None and source == draft.source,
+        just_saved=False,
+        may_run=viewer is not None or state.settings.visitor_runs > 0,
         history=history,
         problems=error.problems if error else {},
         opens_with=view.work_opens_with(view.drills[drill.id]) if drill.id in view.drills else "",
     )
+
+
+def _own_text(session: Session, viewer: Viewer | None, drill: Drill, draft: DraftVersion | None) -> str:
+    """What somebody wrote last: their draft, or what they handed in or ran after it; else the starter."""
+    handed = submissions.newest_text(session, viewer.id, drill.id) if viewer else None
+    if draft is not None and (handed is None or draft.saved_at >= handed.submitted_at):
+        return draft.source
+    return handed.source if handed is not None else drill.starter

@@ -10,7 +10,8 @@ from app.course.access import View
 from app.course.models import Kind
 from app.course.models import Link as ItemLink
 from app.jobs import Heartbeat
-from app.practice.pages import DrillRow, LaneChoice, Link
+from app.practice.models import Cause, DraftVersion
+from app.practice.pages import DraftRow, DrillRow, LaneChoice, Link
 from app.progress.pages import Standing
 from app.progress.service import Standings, title_of
 from app.submissions.lanes import lane_note
@@ -82,6 +83,18 @@ def needs(drill: Drill, view: View, drills: Drills) -> tuple[Link, ...]:
     ]
     titled = ((link, title_of(link, view, drills)) for link in links)
     return tuple(Link(title, link.href) for link, title in titled if title is not None)
+
+
+def draft_row(version: DraftVersion, draft: DraftVersion | None) -> DraftRow:
+    """A version of a draft as a line of a list; `draft` is the version that is the draft."""
+    return DraftRow(
+        number=version.number,
+        saved_at=version.saved_at,
+        cause=Cause(version.cause),
+        lines=version.source.count("\n") + 1,
+        size=len(version.source.encode()),
+        is_draft=draft is not None and version.number == draft.number,
+    )
 
 
 def lane_choices(drill: Drill, workers: Sequence[Heartbeat], waiting: Mapping[str, int]) -> tuple[LaneChoice, ...]:

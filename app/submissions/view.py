@@ -271,6 +271,16 @@ def newest(session: Session, user: str, drill: str) -> Submission | None:
     )
 
 
+def newest_text(session: Session, user: str, drill: str) -> Submission | None:
+    """What a learner handed in last for a drill, runs included."""
+    return session.scalar(
+        select(Submission)
+        .where(Submission.user_id == user, Submission.drill == drill)
+        .order_by(Submission.submitted_at.desc(), Submission.id.desc())
+        .limit(1)
+    )
+
+
 def passed(session: Session, user: str) -> dict[str, datetime]:
     """The drills a learner has passed, with the moment. A verdict that a regrade replaced does not count."""
     real = (

@@ -15,7 +15,22 @@ from markupsafe import Markup
 
 from app.accounts.pages import SignInPage, SignUpPage
 from app.errors import ErrorPage
-from app.practice.pages import DrillRow, DrillsPage, HomePage, LaneChoice, Link, WelcomePage, WorkspacePage
+from app.practice.diff import compare
+from app.practice.models import Cause
+from app.practice.pages import (
+    DiffPage,
+    DraftRow,
+    DraftsPage,
+    DraftVersionPage,
+    DrillRow,
+    DrillsPage,
+    HomePage,
+    LaneChoice,
+    Link,
+    WelcomePage,
+    WorkspacePage,
+)
+from app.practice.texts import Text
 from app.progress.pages import (
     BookmarkLine,
     BookmarksPage,
@@ -345,6 +360,27 @@ STATEMENT = Markup(
     "<h2>The contract</h2><ul><li><strong>Shapes.</strong> "
     "<code>rows ≥ 1</code> and any <code>cols ≥ 1</code>.</li></ul>"
 )
+DRAFT = DraftRow(4, NOW, Cause.AUTO, 15, 512, True)
+VERSIONS = (DRAFT, *(replace(DRAFT, number=n, cause=cause, is_draft=False) for n, cause in enumerate(Cause, 1)))
+OLD = Text("starter", "The starter", SOURCE.replace("l + ", ""))
+NEW = Text("s3", "Submission 3", f"{SOURCE}# {HOSTILE}\n", NOW, "/submissions/s3")
+DIFF = DiffPage(
+    drill="tiled_softmax",
+    drill_title="Tiled softmax",
+    old=OLD,
+    new=NEW,
+    diff=compare(OLD.source, NEW.source),
+    inline=False,
+    choices=(("draft", "Your draft"), ("s3", f"Submission 3: {HOSTILE}"), ("starter", "The starter")),
+)
+VERSION = DraftVersionPage(
+    drill="tiled_softmax",
+    drill_title="Tiled softmax",
+    row=VERSIONS[3],
+    draft=DRAFT,
+    diff=DIFF.diff,
+    inline=False,
+)
 WORKSPACE = WorkspacePage(
     drill=DRILL,
     statement=STATEMENT,
@@ -360,6 +396,13 @@ WORKSPACE = WorkspacePage(
     ),
     token="a" * 32,
     action="/drills/tiled_softmax/submissions",
+    run_action="/drills/tiled_softmax/runs",
+    draft_action="/drills/tiled_softmax/draft",
+    owner="ada",
+    draft=DRAFT,
+    from_draft=True,
+    just_saved=False,
+    may_run=True,
     source_limit=65536,
     history=ROWS,
 )
@@ -494,6 +537,18 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
         "practice/workspace.html",
         replace(WORKSPACE, drill=LONG_DRILL, source=f"# {LONG * 20}\n</textarea>{HOSTILE}\n" * 200),
     ),
+    "diff/usual": ("practice/diff.html", DIFF),
+    "diff/inline": ("practice/diff.html", replace(DIFF, inline=True)),
+    "diff/empty": ("practice/diff.html", replace(DIFF, diff=compare("x", "x"))),
+    "diff/long": (
+        "practice/diff.html",
+        replace(DIFF, drill_title=LONG, diff=compare(f"{LONG}\n" * 60, f"{LONG * 3}\n{HOSTILE}\n" * 60)),
+    ),
+    "drafts/usual": ("practice/drafts.html", DraftsPage("tiled_softmax", "Tiled softmax", VERSIONS)),
+    "drafts/empty": ("practice/drafts.html", DraftsPage("tiled_softmax", "Tiled softmax", ())),
+    "draft/aside": ("practice/draft.html", VERSION),
+    "draft/stale": ("practice/draft.html", replace(VERSION, stale=True)),
+    "draft/current": ("practice/draft.html", replace(VERSION, row=DRAFT)),
     "submission/wrong": ("submissions/show.html", submission(None, verdict(WRONG), State.DECIDED)),
     "submission/accepted": (
         "submissions/show.html",

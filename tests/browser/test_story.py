@@ -79,7 +79,7 @@ def test_newcomer_reads_fails_passes_and_sees_it(browser: Browser, site: str) ->
 
     expect(page.locator(".statement .katex").first).to_be_visible()
     paste(page, WRONG)
-    page.keyboard.press("ControlOrMeta+Enter")
+    page.keyboard.press("ControlOrMeta+Shift+Enter")
     expect(page.locator("#results .verdict")).to_be_visible(timeout=PATIENCE)
     assert_says_what_failed_and_where(page)
     expect(page.locator("#results [data-announce]")).to_contain_text("Wrong answer")
@@ -156,6 +156,8 @@ def test_read_code_submit_and_read_feedback_by_keyboard_alone(browser: Browser, 
     assert page.locator("#code").input_value().startswith("# by hand\n    ")
     page.keyboard.press("ControlOrMeta+z")
     page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.textContent") == "Run"
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Submit"
     page.keyboard.press("Enter")
     expect(page.locator("#results .verdict")).to_be_visible(timeout=PATIENCE)
@@ -172,7 +174,7 @@ def test_a_draft_survives_a_reload_and_signing_out_takes_it_away(browser: Browse
     page.locator(".cm-content").click()
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("x = 1")
-    expect(page.locator("[data-draft-state]")).to_contain_text("draft kept")
+    expect(page.locator("[data-draft-state]")).to_contain_text("kept in this browser")
     page.reload()
     expect(page.locator(".cm-content")).to_contain_text("x = 1")
     sign_up(page, site)

@@ -63,8 +63,11 @@ const typeOver = EditorView.domEventHandlers({
   },
 });
 
-/** Put an editor over `textarea`. `changed(text)` runs at each edit, `submit()` on Mod-Enter, `leave()` on Escape. */
-export function mount(textarea, { changed, submit, leave }) {
+/**
+ * Put an editor over `textarea`. `changed(text)` runs at each edit, `run()` on Mod-Enter, `submit()` on Shift-Mod-Enter,
+ * `save()` on Mod-S, `leave()` on Escape.
+ */
+export function mount(textarea, { changed, run: execute, submit, save, leave }) {
   const host = document.createElement("div");
   host.className = "code-host";
   const root = host.attachShadow({ mode: "open" });
@@ -83,7 +86,7 @@ export function mount(textarea, { changed, submit, leave }) {
           changed(textarea.value);
         }),
         keymap.of([
-          { key: "Mod-Enter", run: run(submit) }, { key: "Escape", run: run(leave) }, { key: "Tab", run: indentMore, shift: indentLess },
+          { key: "Mod-Enter", run: run(execute), shift: run(submit) }, { key: "Mod-s", run: run(save) }, { key: "Escape", run: run(leave) }, { key: "Tab", run: indentMore, shift: indentLess },
           ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap,
         ]),
       ],
