@@ -79,7 +79,9 @@ def run(
         drill=drill,
         lane=lane,
         source=unix_lines(source),
-        token=f"run-{token[-60:]}" if TOKEN.fullmatch(token) else "",  # both buttons of one form carry the same token
+        token=f"run-{token[-60:]}"
+        if TOKEN.fullmatch(token)
+        else "",  # both buttons of one form carry the same token
         trial=True,
         visitor=visitors.hashed(secret) if secret else None,
     )
