@@ -33,6 +33,8 @@ from app.course.store import CourseStore
 from app.course.unlock_routes import router as unlock
 from app.course.unlocks import opened_to
 from app.db import Database, database_of, new_id
+from app.desk.routes import router as desk
+from app.desk.rubric_routes import router as rubrics
 from app.errors import AppError, BadRequest, ErrorPage, NotFound, NotSignedIn, TooMany
 from app.jobs import Jobs
 from app.practice import routes as practice
@@ -43,6 +45,8 @@ from app.security import Guard, Heads, StrictHeaders, own_path
 from app.settings import Settings
 from app.submissions import routes as submissions
 from app.submissions import view
+from app.submissions.capstones.routes import router as capstones
+from app.submissions.grades import service as grades
 from app.submissions.lanes import lane_note
 from grader.drill import load_drills
 from grader.verdict import Lane
@@ -69,12 +73,16 @@ def create_app(settings: Settings) -> FastAPI:
     state.drills = load_drills(settings.drills)
     state.course = CourseStore.open(settings.content, settings.drills)
     state.standings = view.standings
+    state.scores = grades.scores
     state.banners = (0.0, ())
     metrics = Metrics()
     state.metrics = metrics
     for router in (operators, accounts, course, unlock, kept, progress, practice.router, templating.router):
         app.include_router(router)
     app.include_router(submissions.router)
+    app.include_router(capstones)
+    app.include_router(rubrics)
+    app.include_router(desk)
     app.include_router(submissions.api)
     app.mount("/static", templating.Static(), name="static")
     for kind in (AppError, HTTPException, RequestValidationError):

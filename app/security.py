@@ -47,6 +47,12 @@ def own_path(path: str) -> str:
     return path if ours and not urlsplit(path).netloc else "/"
 
 
+def plain_text(text: str) -> str:
+    """What somebody typed as text that every database keeps: lines end in LF, no NUL, no lone surrogates."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    return "".join("\ufffd" if 0xD800 <= ord(character) <= 0xDFFF else character for character in lines)
+
+
 class RateWindow(Base):
     """How often something was tried since `since`."""
 
@@ -156,7 +162,7 @@ class Guard:
             check_address(scope)
             if scope["method"] not in SAFE_METHODS:
                 check_site(scope, self._settings)
-                receive = await _whole_body(scope, receive, self._settings.body_limit)
+                receive = await _whole_body(scope, receive, _limit(scope, self._settings))
         except AppError as error:
             await self._refuse(scope, error)(scope, receive, send)
             return
@@ -194,6 +200,12 @@ def _cross_site() -> CrossSite:
         "Another site asked for this change, so nothing was changed.",
         "Open the page here and try again. Operators: the setting TILEWRIGHT_PUBLIC_ORIGIN must be this address.",
     )
+
+
+def _limit(scope: Scope, settings: Settings) -> int:
+    """How many bytes a body may have: forms with files have a limit of their own."""
+    uploads = scope["path"].startswith("/tracks/") and scope["path"].endswith("/capstone")
+    return settings.upload_limit if uploads else settings.body_limit
 
 
 async def _whole_body(scope: Scope, receive: Receive, limit: int) -> Receive:

@@ -78,6 +78,15 @@ class Settings(BaseSettings):
         default=4, ge=1, description="Runs of visitors that may wait or run at the same time."
     )
 
+    # Capstones
+    capstone_files: int = Field(default=5, ge=0, le=20, description="Files one version of a capstone may have.")
+    capstone_file_limit: int = Field(
+        default=512 * 1024, ge=1024, description="Largest file of a capstone, in bytes."
+    )
+    upload_limit: int = Field(
+        default=3 << 20, ge=1024, description="Largest request body of a form with files, in bytes."
+    )
+
     # Workers
     slots: int = Field(
         default=1,

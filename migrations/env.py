@@ -11,12 +11,16 @@ from typing import Any
 from alembic import context
 from sqlalchemy import Connection
 
+import app.accounts.audit
 import app.accounts.models
 import app.course.unlock_tables
+import app.desk.models
 import app.practice.models
 import app.progress.models
 import app.review.models
 import app.security
+import app.submissions.capstones.models
+import app.submissions.grades.models
 import app.submissions.models  # noqa: F401 - importing a module registers its tables
 from app.db import Base
 from app.jobs import own_tables

@@ -46,6 +46,19 @@ class ProgressGroup:
 
 
 @dataclass(frozen=True)
+class Score:
+    """What a person gave last for a drill's outline or a track's capstone."""
+
+    kind: str  # "drill" or "track"
+    id: str
+    points: int
+    possible: int
+    at: datetime
+    href: str  # the work with its rubric and comments
+    title: str = ""  # of the drill or track; filled by `overview`
+
+
+@dataclass(frozen=True)
 class ProgressPage:
     """`progress/show.html`."""
 
@@ -53,6 +66,7 @@ class ProgressPage:
     tracks: tuple[ProgressGroup, ...]
     drills_passed: int
     items_read: int
+    scores: tuple[Score, ...] = ()  # newest first
 
 
 @dataclass(frozen=True)

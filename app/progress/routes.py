@@ -15,20 +15,24 @@ from app.course.store import view_of
 from app.db import Reading, Writing
 from app.errors import NotFound
 from app.progress import service
+from app.progress.pages import Score
 from app.progress.service import Standings
 from app.security import Viewer, own_path
 from app.templating import render
 
 router = APIRouter(include_in_schema=False)
 
-# Passing is the submissions' business, and they stand above us: `main` puts their function into `app.state`.
+# Passing is the submissions' business, and they stand above us: `main` puts their functions into `app.state`.
 StandingsOf = Callable[[Session, str], Standings]
+ScoresOf = Callable[[Session, str], list[Score]]
 
 
 @router.get("/progress")
 def show(request: Request, viewer: SignedIn, session: Reading) -> Response:
     """What I have read and passed, by topic and by track."""
-    page = service.overview(view_of(request), request.app.state.drills, standings(request, session, viewer))
+    scores: ScoresOf = request.app.state.scores
+    known = standings(request, session, viewer)
+    page = service.overview(view_of(request), request.app.state.drills, known, scores(session, viewer.id))
     return render(request, "progress/show.html", page)
 
 

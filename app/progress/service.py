@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -13,7 +13,7 @@ from app.course.access import View
 from app.course.models import Kind, Link
 from app.db import now
 from app.progress.models import Reading
-from app.progress.pages import ProgressGroup, ProgressItem, ProgressPage, Standing
+from app.progress.pages import ProgressGroup, ProgressItem, ProgressPage, Score, Standing
 from grader.drill import Drill
 
 
@@ -68,9 +68,13 @@ def groups_by_track(view: View, drills: Mapping[str, Drill], standings: Standing
     )
 
 
-def overview(view: View, drills: Mapping[str, Drill], standings: Standings) -> ProgressPage:
-    """Progress by topic and by track."""
+def overview(
+    view: View, drills: Mapping[str, Drill], standings: Standings, scores: Iterable[Score] = ()
+) -> ProgressPage:
+    """Progress by topic and by track, and what people gave."""
+    titled = ((score, title_of(Link(Kind(score.kind), score.id), view, drills)) for score in scores)
     return ProgressPage(
+        scores=tuple(replace(score, title=title) for score, title in titled if title is not None),
         topics=groups_by_topic(view, drills, standings),
         tracks=groups_by_track(view, drills, standings),
         drills_passed=sum(drill in drills for drill in standings.passed),

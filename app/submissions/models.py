@@ -78,6 +78,7 @@ class Submission(Base):
         ),
         Index("ix_submissions_user_drill", "user_id", "drill", "submitted_at", "id"),
         Index("ix_submissions_user", "user_id", "submitted_at", "id"),
+        Index("ix_submissions_drill", "drill", "submitted_at"),  # the desk's: what waits for a person
     )
 
     id: Mapped[str] = mapped_column(String(16), primary_key=True)

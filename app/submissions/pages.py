@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.submissions.grades.pages import Feedback
 from app.submissions.models import State
 from grader.verdict import CaseResult, Lane, Outcome, Verdict
 
@@ -60,6 +61,8 @@ class SubmissionPage:
     newest: str  # id of the newest submission to this drill by the same learner (may be this one)
     by: str | None  # whose it is, when that is not the viewer (admins only)
     trial: bool = False  # a run apart from submitting; it has no number
+    feedback: Feedback | None = None  # what people said, of an accepted submission to an outline
+    desk_href: str = ""  # where an admin scores it
 
 
 @dataclass(frozen=True)

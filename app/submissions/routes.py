@@ -25,7 +25,7 @@ from app.submissions.handed import TOKEN, Handed
 from app.submissions.models import State, Submission
 from app.submissions.pages import HistoryPage, SubmissionPage
 from app.templating import render
-from grader.verdict import Lane
+from grader.verdict import Lane, Outcome
 
 PAGE = 25
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -154,6 +154,8 @@ def show(request: Request, submission: Visible, viewer: Anyone, session: Reading
     drills = request.app.state.drills
     now = _look(request, session, submission, viewer)
     newest = view.newest(session, submission.user_id, submission.drill) if submission.user_id else None
+    drill = drills.get(submission.drill)
+    scored = drill is not None and drill.kind == "outline" and not submission.trial and _accepted(now)
     page = SubmissionPage(
         id=submission.id,
         number=view.number_of(session, submission),
@@ -168,6 +170,8 @@ def show(request: Request, submission: Visible, viewer: Anyone, session: Reading
         newest=newest.id if newest and not submission.trial else submission.id,
         by=_by(session, submission, viewer),
         trial=submission.trial,
+        feedback=view.feedback_of(session, submission) if scored else None,
+        desk_href=f"/desk/outline/{submission.id}" if scored and viewer is not None and viewer.is_admin else "",
     )
     return render(request, "submissions/show.html", page)
 
@@ -217,6 +221,10 @@ def read(request: Request, submission: Visible, viewer: SignedIn, session: Readi
 def _look(request: Request, session: Session, submission: Submission, viewer: Viewer | None) -> view.Look:
     state, operator = request.app.state, viewer is not None and viewer.is_admin
     return view.look(session, submission, state.drills, operator, state.settings.dead_after_seconds)
+
+
+def _accepted(look: view.Look) -> bool:
+    return look.verdict is not None and look.verdict.verdict.outcome is Outcome.ACCEPTED
 
 
 def _by(session: Session, submission: Submission, viewer: Viewer | None) -> str | None:

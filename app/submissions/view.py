@@ -18,6 +18,9 @@ from sqlalchemy.orm import Session
 from app import jobs
 from app.db import now
 from app.progress.service import Standings, read_by
+from app.submissions.grades import service as grades
+from app.submissions.grades.models import WorkKind
+from app.submissions.grades.pages import Feedback
 from app.submissions.lanes import lane_note
 from app.submissions.models import Cause, Run, RunEvent, State, Submission, shown_run, state_of
 from app.submissions.pages import HistoryRow, LiveFragment, VerdictFragment
@@ -313,6 +316,19 @@ def standings(session: Session, user: str) -> Standings:
     return Standings(
         read=read_by(session, user), passed=passed(session, user), tried=frozenset(tried(session, user))
     )
+
+
+def feedback_of(session: Session, submission: Submission) -> Feedback:
+    """What people said about a submission to an outline, and about the learner's other ones to it."""
+
+    def titled(work: str) -> tuple[str, str]:
+        row = session.get(Submission, work)
+        return f"Submission {number_of(session, row) if row else '?'}", f"/submissions/{work}"
+
+    user, drill = submission.user_id, submission.drill
+    if user is None:  # a visitor's run, which nobody scores
+        return Feedback(None, ())
+    return grades.feedback(session, user, WorkKind.OUTLINE, drill, submission.id, titled)
 
 
 def title_of(drill: str, drills: Drills) -> str:
