@@ -42,6 +42,7 @@ from app.progress.pages import (
     ProgressPage,
     Standing,
 )
+from app.submissions.grades.pages import Feedback
 from app.submissions.models import State
 from app.submissions.pages import HistoryPage, HistoryRow, LiveFragment, SubmissionPage, VerdictFragment
 from grader.verdict import (
@@ -60,6 +61,7 @@ from grader.verdict import (
     Verdict,
     Where,
 )
+from tests.app.community_samples import COMMUNITY, EARLIER, GRADE, SCORES
 from tests.app.course_samples import COURSE, HOSTILE, LONG
 
 if TYPE_CHECKING:
@@ -464,6 +466,7 @@ NOTE = NotePage(
 
 SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     **COURSE,
+    **COMMUNITY,
     "error/404": (
         "error.html",
         ErrorPage(
@@ -554,6 +557,16 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
         "submissions/show.html",
         submission(None, verdict(RIGHT), State.DECIDED, newest="s2", by="Ada"),
     ),
+    "submission/scored": (
+        "submissions/show.html",
+        submission(
+            None, verdict(RIGHT), State.DECIDED, feedback=Feedback(GRADE, (EARLIER,)), desk_href="/desk/outline/s1"
+        ),
+    ),
+    "submission/waits": (
+        "submissions/show.html",
+        submission(None, verdict(RIGHT), State.DECIDED, feedback=Feedback(None, ())),
+    ),
     "submission/ours": ("submissions/show.html", submission(None, verdict(OURS, spent=False), State.DECIDED)),
     "submission/broken": ("submissions/show.html", submission(None, verdict(BROKEN), State.DECIDED)),
     "submission/long": (
@@ -571,7 +584,7 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
         "submissions/history.html",
         HistoryPage(tuple(replace(r, sentence=f"{LONG} {HOSTILE}") for r in ROWS * 25), None, None),
     ),
-    "progress/usual": ("progress/show.html", ProgressPage(TOPICS, TOPICS[:1], 1, 2)),
+    "progress/usual": ("progress/show.html", ProgressPage(TOPICS, TOPICS[:1], 1, 2, SCORES)),
     "progress/empty": ("progress/show.html", ProgressPage((), (), 0, 0)),
     "progress/long": (
         "progress/show.html",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -21,7 +22,7 @@ from tests.app.desk.conftest import RUBRIC, TRACK, HandInOutline, address, hand_
 LOOPS, BYTES = (item.id for item in RUBRIC)
 
 
-def form(base: int = 0, **changes: str) -> dict[str, str]:
+def form(base: int = 0, changes: Mapping[str, str] | None = None, **more: str) -> dict[str, str]:
     """A complete scoring form of the outline: all of the first criterion, nothing of the second."""
     return {
         "base": str(base),
@@ -30,7 +31,8 @@ def form(base: int = 0, **changes: str) -> dict[str, str]:
         f"item-{BYTES}": "none",
         "comment": "Count again.",
         "then": "stay",
-        **changes,
+        **(changes or {}),
+        **more,
     }
 
 
@@ -94,11 +96,11 @@ def test_a_form_with_a_gap_keeps_what_was_typed(
     work = outline(ada)
     at = take(root, work)
     for gap in ({f"item-{BYTES}": ""}, {f"item-{BYTES}": "made-up"}, {f"item-{BYTES}": "new"}):
-        answer = root.post(at, data=form(**gap))
+        answer = root.post(at, data=form(changes=gap))
         assert answer.status_code == 422
         assert "Count again." in answer.text and 'class="error"' in answer.text
     too_much = {f"item-{BYTES}": "new", f"points-{BYTES}": "4", f"text-{BYTES}": "x"}
-    assert "earns 0 to 3 points" in root.post(at, data=form(**too_much)).text
+    assert "earns 0 to 3 points" in root.post(at, data=form(changes=too_much)).text
     assert versions(database, work) == []
     assert root.post(at, data={"base": "-1"}).status_code == 400
 
@@ -108,16 +110,16 @@ def test_a_new_item_can_be_used_again(
 ) -> None:
     work = outline(ada)
     new = {f"item-{BYTES}": "new", f"points-{BYTES}": "1", f"text-{BYTES}": "Reads only."}
-    root.post(take(root, work), data=form(**new))
+    root.post(take(root, work), data=form(changes=new))
     with database.read() as session:
         item = session.scalars(select(RubricItem)).one()
     again = outline(ada, "token-again")
     at = take(root, again)
     assert "Reads only." in root.get(at).text
-    root.post(at, data=form(**{f"item-{BYTES}": item.id}))
+    root.post(at, data=form(changes={f"item-{BYTES}": item.id}))
     assert versions(database, again) == [(1, 3, "root")]
     new_again = outline(ada, "token-third")
-    root.post(take(root, new_again), data=form(**new))
+    root.post(take(root, new_again), data=form(changes=new))
     with database.read() as session:  # the same words and points are the same item
         assert session.scalar(select(func.count()).select_from(RubricItem)) == 1
 
@@ -154,7 +156,7 @@ def test_a_stale_save_shows_both_and_loses_none(
     assert versions(database, work) == [(1, 2, "root")]
     without = grace.post(at, data=form(1))
     assert without.status_code == 422 and "Say why" in without.text
-    grace.post(at, data=form(1, **{f"item-{BYTES}": "full", "reason": "The bytes are on line 2."}))
+    grace.post(at, data=form(1, {f"item-{BYTES}": "full"}, reason="The bytes are on line 2."))
     assert versions(database, work) == [(1, 2, "root"), (2, 5, "grace")]
     assert "The bytes are on line 2." in ada.get(f"/submissions/{work}").text
 
@@ -211,7 +213,7 @@ def test_a_change_of_an_item_shows_who_changes_and_scores_again(
 ) -> None:
     work = outline(ada)
     new = {f"item-{BYTES}": "new", f"points-{BYTES}": "1", f"text-{BYTES}": "Reads only."}
-    root.post(take(root, work), data=form(**new))
+    root.post(take(root, work), data=form(changes=new))
     with database.read() as session:
         item = session.scalars(select(RubricItem)).one()
     at = f"/desk/rubrics/outline/{item.subject}"
@@ -234,7 +236,7 @@ def test_retiring_an_item_changes_no_grade(
 ) -> None:
     work = outline(ada)
     new = {f"item-{BYTES}": "new", f"points-{BYTES}": "1", f"text-{BYTES}": "Reads only."}
-    root.post(take(root, work), data=form(**new))
+    root.post(take(root, work), data=form(changes=new))
     with database.read() as session:
         item = session.scalars(select(RubricItem)).one()
     at = f"/desk/rubrics/outline/{item.subject}"
