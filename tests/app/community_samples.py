@@ -38,7 +38,8 @@ TITLE = "FlashAttention & attention kernels"
 PROSE = Markup(
     "<p>One kernel with the loop over keys inside, measured on an H200 at "
     '<strong>31 % of the floor</strong>.</p><pre class="code" tabindex="0"><code>'
-    "for start in range(0, keys, BLOCK):</code></pre><ul><li>Q, K and V read once each;</li><li>no scores written.</li></ul>"
+    "for start in range(0, keys, BLOCK):</code></pre>"
+    "<ul><li>Q, K and V read once each;</li><li>no scores written.</li></ul>"
 )
 LINES = (
     MarkLine(
