@@ -11,9 +11,8 @@ from starlette.datastructures import FormData
 
 from app.accounts.audit import trail
 from app.accounts.routes import Admin
-from app.course.access import visible_to
 from app.course.present import stylesheets
-from app.course.store import current
+from app.course.store import current, view_of
 from app.db import Reading, Writing
 from app.desk import service, view
 from app.desk import work as works
@@ -165,6 +164,6 @@ def _page(
         if work
         else None,
         scored=view.scored_lines(session, drills, snapshot),
-        stylesheets=stylesheets(visible_to(viewer, snapshot), *(one.text for one in rubric)),
+        stylesheets=stylesheets(view_of(request), *(one.text for one in rubric)),
     )
     return render(request, "desk/work.html", page, status=status)

@@ -9,9 +9,8 @@ from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
 from app.accounts.routes import Admin
-from app.course.access import visible_to
 from app.course.present import stylesheets
-from app.course.store import current
+from app.course.store import current, view_of
 from app.db import Reading, Writing
 from app.desk import rubric as rubrics
 from app.desk import service, view
@@ -118,6 +117,6 @@ def _rubric_page(
         action=f"/desk/rubrics/{kind}/{subject}",
         groups=groups,
         draft=draft,
-        stylesheets=stylesheets(visible_to(request.state.viewer, snapshot), *(one.text for one in criteria)),
+        stylesheets=stylesheets(view_of(request), *(one.text for one in criteria)),
     )
     return render(request, "desk/rubric.html", page, status=status)

@@ -11,12 +11,12 @@ from starlette.exceptions import HTTPException
 
 from app.accounts.models import User
 from app.accounts.routes import SignedIn
-from app.course.access import View, visible_to
+from app.course.access import View
 from app.course.models import Track
-from app.course.store import current
+from app.course.store import view_of
 from app.db import Reading, Writing, database_of
 from app.errors import InvalidForm, NotFound, TooLarge
-from app.security import Viewer, spend
+from app.security import spend
 from app.settings import Settings
 from app.submissions.capstones import files, service, view
 from app.submissions.capstones.models import Capstone, CapstoneFile
@@ -48,7 +48,7 @@ def _text(form: FormData, name: str) -> str:
 @router.get("/tracks/{track_id}/capstone")
 def show(request: Request, track_id: str, viewer: SignedIn, session: Reading) -> Response:
     """My capstone of a track: what it asks for, the form, and my versions."""
-    seen, track = _track(request, viewer, track_id)
+    seen, track = _track(request, track_id)
     page = view.page(session, seen, track, viewer.id, request.app.state.settings)
     return render(request, "submissions/capstone.html", page)
 
@@ -62,7 +62,7 @@ def hand_in(
     session: Writing,
 ) -> Response:
     """Hand in the next version; the same form again is the same version."""
-    seen, track = _track(request, viewer, track_id)
+    seen, track = _track(request, track_id)
     settings: Settings = request.app.state.settings
     spend(database_of(request), f"capstone:{viewer.id}", PER_HOUR, 3600)
     try:
@@ -90,7 +90,7 @@ def version(request: Request, row: Visible, viewer: SignedIn, session: Reading) 
     """One version with what was said about it."""
     mine = row.user_id == viewer.id
     owner = None if mine else session.get(User, row.user_id)
-    track = visible_to(viewer, current(request)).tracks.get(row.track)
+    track = view_of(request).tracks.get(row.track)
     newest = service.newest(session, row.user_id, row.track)
     page = CapstoneVersionPage(
         number=row.version,
@@ -117,8 +117,8 @@ def download(request: Request, row: Visible, file_id: str, session: Reading) -> 
     return files.download(settings.data, file.stored, file.name)
 
 
-def _track(request: Request, viewer: Viewer, track_id: str) -> tuple[View, Track]:
-    seen = visible_to(viewer, current(request))
+def _track(request: Request, track_id: str) -> tuple[View, Track]:
+    seen = view_of(request)
     track = seen.tracks.get(track_id)
     if track is None:
         raise HTTPException(404)
