@@ -27,6 +27,30 @@ from app.course.resolve import collect_worked, resolve
 from app.course.scope import Page
 from app.course.worked import worked_html
 
+COMMAND = re.compile(r"\\([A-Za-z]+|[,;:! ])")
+LOOSE = re.compile(r" (?=[.,;:)])")  # what a citation leaves behind
+SPELLED = frozenset(["exp", "log", "max", "min", "alpha", "beta", "gamma", "sigma"])
+SIGNS = {
+    "times": "×",
+    "cdot": "·",
+    "le": "≤",
+    "leq": "≤",
+    "ge": "≥",
+    "geq": "≥",
+    "ne": "≠",
+    "approx": "≈",
+    "infty": "∞",
+    "sum": "Σ",
+    "ell": "ℓ",
+    "ldots": "…",
+    "dots": "…",
+    "sqrt": "√",
+    "in": "∈",
+    "to": "→",
+    "circ": "∘",
+    "top": "ᵀ",
+}
+
 
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
@@ -61,8 +85,8 @@ def render_sections(text: str, line: int, page: Page) -> tuple[list[Section], di
             title = parser.renderer.render([heading[1]], parser.options, env)
             lines[name] = line + (heading[0].map or [0])[0]
         html = parser.renderer.render(body, parser.options, env)
-        sections.append(Section(name, _plain_title(title), Markup(html)))  # noqa: S704
         words[name] = _words(body)
+        sections.append(Section(name, _plain_title(title), Markup(html), words[name]))  # noqa: S704
     page.words.clear()
     return sections, lines, words
 
@@ -101,9 +125,25 @@ def _words(tokens: Sequence[Token]) -> str:
     words: list[str] = []
     for token in tokens:
         for child in token.children or []:
-            words.append(child.meta.get("text", "") if child.type == "number" else child.content or " ")
+            words.append(_word(child))
         words.append(" ")
-    return re.sub(r"\s+", " ", "".join(words)).strip()
+    return LOOSE.sub("", re.sub(r"\s+", " ", "".join(words))).strip()
+
+
+def _word(child: Token) -> str:
+    if child.type == "number":
+        return str(child.meta.get("text", ""))
+    if child.type == "math_inline":
+        return tex_words(child.content) + str(child.meta.get("tail", ""))
+    if child.type in ("softbreak", "hardbreak"):
+        return " "
+    return "" if child.type == "citation" else child.content
+
+
+def tex_words(tex: str) -> str:
+    """A formula as it would be typed without TeX: `m_i`, `Σ`, `≤`. Commands that are only for looks go."""
+    named = COMMAND.sub(lambda match: SIGNS.get(match[1], match[1] if match[1] in SPELLED else ""), tex)
+    return re.sub(r"[{}\\]|\s+", "", named)
 
 
 # --- print rules: (renderer, tokens, index, options, env) → HTML ---

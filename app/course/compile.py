@@ -7,11 +7,11 @@ Reading order: `compile_course` → `read_folder` (files) → `_scope` (what has
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from markupsafe import Markup
 
@@ -20,9 +20,11 @@ from app.course.course_file import FILE, policy_of
 from app.course.editorials import compile_editorials
 from app.course.folder import GLOSSARY, Folder, read_folder
 from app.course.formulas import Stylesheet
+from app.course.index import build_index
 from app.course.items import build_card, build_question, build_track
 from app.course.lint import Course, lint
-from app.course.models import DrillRef, Item, Kind, Link, Term, Topic
+from app.course.models import Card, DrillRef, Item, Kind, Link, Question, Term, Topic, Track
+from app.course.passages import Passage, of_card, of_drill, of_question, of_tags, of_term, of_topic, of_track
 from app.course.problems import Problem
 from app.course.schema import CourseMeta
 from app.course.scope import Page, Scope
@@ -70,17 +72,23 @@ def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
     problems += lint(Course(folder.course, folder, scope, drills, cards, questions, tracks, by_file))
     if any(problem.blocks for problem in problems):
         return Compiled(None, tuple(sorted(set(problems))))
+    shelves = _Shelves(
+        _shelved([built.item for built in cards], [topic.cards for topic in topics]),
+        _shelved([built.item for built in questions], [topic.questions for topic in topics]),
+        _shelved([built.item for built in tracks], [topic.tracks for topic in topics]),
+    )
     snapshot = Snapshot(
         title=folder.course.title,
         topics=MappingProxyType({topic.id: topic for topic in topics}),
-        cards=_shelved([built.item for built in cards], [topic.cards for topic in topics]),
-        questions=_shelved([built.item for built in questions], [topic.questions for topic in topics]),
-        tracks=_shelved([built.item for built in tracks], [topic.tracks for topic in topics]),
+        cards=shelves.cards,
+        questions=shelves.questions,
+        tracks=shelves.tracks,
         terms=MappingProxyType({term.id: term for term in terms}),
         drills=MappingProxyType(dict(drills)),
         statements=MappingProxyType(statements),
         editorials=MappingProxyType(dict(editorials.sections)),
         worked=MappingProxyType({page.file: tuple(page.worked.values()) for page in pages if page.worked}),
+        search=build_index(_passages(shelves, topics, terms, zip(drills.values(), contracts, strict=True))),
         aliases=MappingProxyType(_aliases(folder)),
         policy=policy_of(folder.course),
         math_css=styles.text(),
@@ -96,6 +104,25 @@ def _statements(
     pages = {name: Page(f"drills/{name}/statement.md", scope, styles, sourced=True) for name in drills}
     html = {name: render_blocks(drill.statement, 1, pages[name]) for name, drill in drills.items()}
     return html, list(pages.values())
+
+
+class _Shelves(NamedTuple):
+    cards: Mapping[str, Card]
+    questions: Mapping[str, Question]
+    tracks: Mapping[str, Track]
+
+
+def _passages(
+    shelves: _Shelves, topics: Iterable[Topic], terms: Iterable[Term], drills: Iterable[tuple[DrillRef, Page]]
+) -> Iterator[Passage]:
+    """Everything that can be searched, in the order in which equals are listed."""
+    yield from (passage for card in shelves.cards.values() for passage in of_card(card))
+    yield from (passage for question in shelves.questions.values() for passage in of_question(question))
+    yield from (passage for track in shelves.tracks.values() for passage in of_track(track))
+    yield from (of_drill(drill, page.take_words()) for drill, page in drills)
+    yield from (of_term(term) for term in terms)
+    yield from (of_topic(topic) for topic in topics)
+    yield from of_tags(*shelves)
 
 
 def digest(root: Path, drills: Mapping[str, DrillRef], editorials: str = "") -> str:
@@ -132,7 +159,8 @@ def _terms(text: str, page: Page) -> list[Term]:
     for section in sections[1:]:
         if not words[section.id]:
             page.report(lines[section.id], "glossary", f"'{section.title}' says nothing", "define it in a sentence")
-        terms.append(Term(section.id, section.title, section.html, _see(page, lines, section.id)))
+        see = _see(page, lines, section.id)
+        terms.append(Term(section.id, section.title, section.html, see, words[section.id]))
     return sorted(terms, key=lambda term: term.name.lower())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypedDict, TypeVar
 
 from markupsafe import Markup
@@ -89,6 +89,7 @@ def build_card(authored: Authored[CardMeta], page: Page, drills: Iterable[DrillR
     item = Card(
         **_common(document, meta, page, [drill.id for drill in drills if document.id in drill.cards]),
         front=sections[0].html,
+        text_front=front,
         sections=tuple(sections[1:]),
         prompts=_prompts(document, meta.prompts, page),
         text=text,
@@ -114,7 +115,7 @@ def build_question(authored: Authored[QuestionMeta], page: Page, drills: Iterabl
     _count(page, lines.get("teaser", document.body_line), words.get("teaser", ""), TEASER_SENTENCES, "the teaser")
     empty = Section("", "", Markup(""))
     answer = [section for section in sections if section.id not in ("", "teaser", "editors-note")]
-    opened = [Section("the-answer", "", each.html) if each.id == "the-answer" else each for each in answer]
+    opened = [replace(each, title="") if each.id == "the-answer" else each for each in answer]
     common = _common(document, meta, page, [drill.id for drill in drills if document.id in drill.questions])
     open_text = " ".join((words[""], words.get("teaser", ""), common["summary"]))
     item = Question(
@@ -147,6 +148,7 @@ def build_track(authored: Authored[TrackMeta], page: Page) -> Built[Track]:
     item = Track(
         **_common(document, meta, page, [link.id for link in steps if link.kind is Kind.DRILL]),
         opening=sections[0].html,
+        text_front=words[""],
         sections=tuple(sections[1:]),
         steps=tuple(steps),
         prompts=_prompts(document, meta.prompts, page),

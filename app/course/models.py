@@ -39,6 +39,7 @@ class Section:
     id: str
     title: str
     html: Markup
+    text: str = ""  # its plain words, for search
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Card(Item):
     """A concept. The front stands alone; the back holds the sections."""
 
     front: Markup
+    text_front: str  # its plain words
     sections: tuple[Section, ...]
     prompts: tuple[Prompt, ...]
 
@@ -136,6 +138,7 @@ class Track(Item):
     """A path of study. `steps` are walked in order; `milestones` are what the capstone must show."""
 
     opening: Markup
+    text_front: str  # its plain words
     sections: tuple[Section, ...]
     steps: tuple[Link, ...]
     prompts: tuple[Prompt, ...]
@@ -167,6 +170,11 @@ class Term:
     name: str
     html: Markup
     see: Link | None
+    text: str = ""  # its plain words
+
+    @property
+    def href(self) -> str:
+        return f"/glossary#term-{self.id}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ course/tracks.html  TracksPage      /tracks
 course/track.html   TrackPage       /tracks/{id}
 course/glossary.html GlossaryPage   /glossary
 course/unlock.html  UnlockPage      /unlock
+course/search.html  SearchPage      /search
 
 `Markup` fields are ready HTML (see the class names in `app/course/render.py`); everything else is escaped.
 """
@@ -23,6 +24,8 @@ from enum import StrEnum
 from markupsafe import Markup
 
 from app.course.models import Criterion, Kind, Level, Prompt, Section, Source, Term
+from app.course.passages import Shelf
+from app.course.search import Piece
 
 
 class State(StrEnum):
@@ -218,3 +221,22 @@ class UnlockPage:
 class GlossaryPage:
     terms: tuple[Term, ...]  # by name
     stylesheets: tuple[str, ...]  # what its formulas need; print each in the head
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One line of the results. `heading` and the anchor in `href` name a place in the item below its head."""
+
+    shelf: Shelf
+    title: tuple[Piece, ...]
+    href: str
+    heading: str
+    snippet: tuple[Piece, ...]
+    item: ItemLink | None  # for what has a level and a state
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    query: str  # as typed, cut to what is read
+    found: tuple[Found, ...]
+    tags: tuple[TagName, ...]  # to look around in, when nothing is asked or found

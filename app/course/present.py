@@ -12,9 +12,11 @@ from app.course.models import Card, DrillRef, Item, Kind, Link, Question, Sectio
 from app.course.pages import (
     Answer,
     CardPage,
+    Found,
     GlossaryPage,
     ItemLink,
     QuestionPage,
+    SearchPage,
     State,
     TagName,
     TagPage,
@@ -23,8 +25,11 @@ from app.course.pages import (
     TrackPage,
     TracksPage,
 )
+from app.course.passages import of_tags
 from app.course.related import link_of, rank_concepts, related, up_next
+from app.course.search import LONGEST_QUERY, search
 
+MOST_FOUND = 30
 KATEX_CSS = "/static/vendor/katex/katex.min.css"
 
 
@@ -187,6 +192,20 @@ def editorial(view: View, drill: str) -> Editorial | None:
 def glossary_page(reader: Reader) -> GlossaryPage:
     terms = tuple(reader.view.terms.values())
     return GlossaryPage(terms, stylesheets(reader.view, *(term.html for term in terms)))
+
+
+def search_page(reader: Reader, query: str) -> SearchPage:
+    """What this reader may see that fits the query; with nothing to show, the tags there are."""
+    view = reader.view
+    query = query[:LONGEST_QUERY].strip()
+    hits = search(view.snapshot.search, view, query, MOST_FOUND)
+    found = tuple(
+        Found(hit.passage.shelf, hit.title, hit.passage.href, hit.passage.heading, hit.snippet, _link(reader, link))
+        for hit in hits
+        for link in [hit.passage.link]
+    )
+    tags = () if found else tuple(_tag(each.id) for each in of_tags(view.cards, view.questions, view.tracks))
+    return SearchPage(query, found, tags)
 
 
 def item_link(reader: Reader, item: Item) -> ItemLink:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from app.course.access import View
@@ -13,16 +13,19 @@ from app.course.present import (
     card_page,
     glossary_page,
     question_page,
+    search_page,
     tag_page,
     topic_page,
     track_page,
     tracks_page,
 )
+from app.course.search import search
 from app.course.store import current, view_of
 from app.templating import render
 
 router = APIRouter(include_in_schema=False)
 
+MOST_SUGGESTED = 8
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -84,6 +87,21 @@ def track(request: Request, name: str) -> Response:
 def glossary(request: Request) -> Response:
     """Every term, by name."""
     return render(request, "course/glossary.html", glossary_page(_reader(request)))
+
+
+@router.get("/search")
+def search_everything(request: Request, q: str = "") -> Response:
+    """Everything this reader may see that fits the query."""
+    return render(request, "course/search.html", search_page(_reader(request), q))
+
+
+@router.get("/search/suggest")
+def suggest(request: Request, q: str = "") -> Response:
+    """The best few by title, while somebody types."""
+    view = _reader(request).view
+    hits = search(view.snapshot.search, view, q, MOST_SUGGESTED)
+    found = [{"shelf": hit.passage.shelf, "title": hit.passage.title, "href": hit.passage.page} for hit in hits]
+    return JSONResponse(found, headers={"Cache-Control": "private, no-store"})
 
 
 @router.get("/course/math-{digest}.css")

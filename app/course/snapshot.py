@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from app.course.index import Index
 from app.course.models import Card, DrillRef, Item, Kind, Link, Policy, Question, Section, Term, Topic, Track
 from app.course.worked import Worked
 
@@ -30,6 +31,7 @@ class Snapshot:
     statements: Mapping[str, Markup]  # of the drills, by id
     editorials: Mapping[str, tuple[Section, ...]]  # of the drills that have one; shown after a pass, never before
     worked: Mapping[str, tuple[Worked, ...]]  # the blocks of each file, in reading order
+    search: Index
     aliases: Mapping[Link, Link]
     policy: Policy
     math_css: str  # one rule per declaration that the formulas need
