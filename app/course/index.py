@@ -7,6 +7,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from app.course.passages import SOURCES, Passage
 
@@ -14,6 +15,7 @@ TITLE, HEADING, TAG = 6.0, 3.0, 3.0  # of a word there, against one in the text
 SOURCE = 0.4  # names and titles that are only cited
 INSIDE_TITLE = 1.0  # the item's title, for passages below its head
 
+SMALL = frozenset(["a", "an", "and", "at", "for", "in", "of", "on", "one", "that", "the", "to", "why", "with"])
 WORD = re.compile(r"[^\W_]+")
 
 
@@ -22,7 +24,7 @@ class Index:
     """`postings[word]` holds (number of a passage, weighted count). `vocabulary` is sorted, for beginnings."""
 
     passages: tuple[Passage, ...]
-    titles: tuple[frozenset[str], ...]  # the words of each passage's title
+    titles: tuple[frozenset[str], ...]  # the words of each passage's title, without the small ones
     lengths: tuple[float, ...]
     postings: Mapping[str, tuple[tuple[int, float], ...]]
     vocabulary: tuple[str, ...]
@@ -50,8 +52,8 @@ def build_index(passages: Iterable[Passage]) -> Index:
         lengths.append(sum(counts.values()))
         for word, count in counts.items():
             postings[word].append((number, count))
-    titles = tuple(frozenset(words_of(passage.title)) for passage in kept)
-    frozen = {word: tuple(each) for word, each in postings.items()}
+    titles = tuple(frozenset(words_of(passage.title)) - SMALL for passage in kept)
+    frozen = MappingProxyType({word: tuple(each) for word, each in postings.items()})
     return Index(kept, titles, tuple(lengths), frozen, tuple(sorted(frozen)))
 
 

@@ -11,9 +11,9 @@ import math
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from app.course.access import View
 from app.course.index import WORD, Index, stem, words_of
@@ -25,7 +25,9 @@ MOST_TOKENS = 10
 MOST_COMPLETIONS = 24  # words that a beginning may stand for
 COMPLETED = 0.6  # what a completed word counts against a whole one
 SHORTEST_BEGINNING = 2
-TITLED = 3.0  # added for a word of the title
+TITLED = 8.0  # shared by the words of a title
+SECTION = 0.5  # of that, for a passage below the head of its item
+SHARES = {Shelf.TAG: 0.5, Shelf.TERM: 0.8}  # of that, so that what teaches comes before what only names
 K1, B = 1.2, 0.6  # BM25
 SNIPPET_WORDS = 30
 
@@ -75,17 +77,18 @@ def search(index: Index, view: View, query: str, most: int) -> list[Hit]:
     wanted = list(dict.fromkeys(words_of(query[:LONGEST_QUERY])))[:MOST_TOKENS]
     if not wanted:
         return []
-    visible = [shows(view, passage) for passage in index.passages]
+    visible = _Visible(index, view)
     scores: dict[int, float] = defaultdict(float)
     matched: dict[tuple[str, str], set[str]] = defaultdict(set)
     forms: set[str] = set()
     for place, token in enumerate(wanted):
-        for word, share in _forms(index, token, last=place == len(wanted) - 1):
-            for number, score in _scored(index, visible, word):
-                titled = word in index.titles[number]
-                scores[number] += score + TITLED if titled else share * score
+        for word, share in visible.forms(token, last=place == len(wanted) - 1):
+            forms.add(word)
+            for number, score in visible.scored(word):
+                scores[number] += score * (1 if word in index.titles[number] else share) + _in_title(
+                    index, number, word
+                )
                 matched[index.passages[number].owner].add(token)
-                forms.add(word)
     full = max((len(tokens) for tokens in matched.values()), default=0)
     best: dict[tuple[str, str], int] = {}
     for number in sorted(scores, key=lambda number: (-scores[number], number)):
@@ -95,25 +98,47 @@ def search(index: Index, view: View, query: str, most: int) -> list[Hit]:
     return [_hit(index.passages[number], scores[number], forms) for number in list(best.values())[:most]]
 
 
-def _forms(index: Index, token: str, *, last: bool) -> list[tuple[str, float]]:
-    """The word itself, and what it may be the beginning of: while it is being typed, or when it is no word here."""
-    found = [(token, 1.0)] if token in index.postings else []
-    if (last or not found) and len(token) >= SHORTEST_BEGINNING:
-        start = bisect_left(index.vocabulary, token)
-        longer = takewhile(lambda word: word.startswith(token), index.vocabulary[start : start + MOST_COMPLETIONS])
-        found += [(word, COMPLETED) for word in longer if word != token]
-    return found
+def _in_title(index: Index, number: int, word: str) -> float:
+    """What a word of the title adds: the more of the title it is, and the most for the head of an item."""
+    title, passage = index.titles[number], index.passages[number]
+    if word not in title:
+        return 0.0
+    share = SECTION if passage.heading else SHARES.get(passage.shelf, 1.0)
+    return TITLED / len(title) * share
 
 
-def _scored(index: Index, visible: Sequence[bool], word: str) -> list[tuple[int, float]]:
-    seen = [(number, count) for number, count in index.postings[word] if visible[number]]
-    total = sum(visible)
-    rarity = math.log(1 + (total - len(seen) + 0.5) / (len(seen) + 0.5))
-    average = sum(length for length, shown in zip(index.lengths, visible, strict=True) if shown) / max(total, 1)
-    return [
-        (number, rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * index.lengths[number] / average)))
-        for number, count in seen
-    ]
+class _Visible:
+    """The part of the index that one reader may see. Nothing else of it is looked at, for counts neither."""
+
+    def __init__(self, index: Index, view: View) -> None:
+        self._index = index
+        self._shown = [shows(view, passage) for passage in index.passages]
+        self._total = sum(self._shown)
+        lengths = [length for length, shown in zip(index.lengths, self._shown, strict=True) if shown]
+        self._average = sum(lengths) / max(self._total, 1)
+
+    def forms(self, token: str, *, last: bool) -> list[tuple[str, float]]:
+        """The word itself, and what it may be the beginning of: while it is typed, or when it is no word here."""
+        found = [(token, 1.0)] if self._postings(token) else []
+        if (last or not found) and len(token) >= SHORTEST_BEGINNING:
+            vocabulary = self._index.vocabulary
+            rest = islice(vocabulary, bisect_left(vocabulary, token), None)
+            begun = takewhile(lambda word: word.startswith(token), rest)
+            longer = (word for word in begun if word != token and self._postings(word))
+            found += [(word, COMPLETED) for word in islice(longer, MOST_COMPLETIONS)]
+        return found
+
+    def scored(self, word: str) -> list[tuple[int, float]]:
+        """BM25 of the word in each visible passage that has it."""
+        postings, lengths = self._postings(word), self._index.lengths
+        rarity = math.log(1 + (self._total - len(postings) + 0.5) / (len(postings) + 0.5))
+        return [
+            (number, rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * lengths[number] / self._average)))
+            for number, count in postings
+        ]
+
+    def _postings(self, word: str) -> list[tuple[int, float]]:
+        return [(number, count) for number, count in self._index.postings.get(word, ()) if self._shown[number]]
 
 
 def _hit(passage: Passage, score: float, forms: set[str]) -> Hit:

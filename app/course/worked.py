@@ -19,7 +19,7 @@ import json
 import keyword
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from markupsafe import Markup
@@ -49,7 +49,7 @@ class Row:
     quantity: Quantity
     unit: Unit
     decimals: int | None
-    formula: ast.expr | None
+    formula: ast.expr | None = field(compare=False)  # syntax trees are equal to themselves only
 
     @property
     def text(self) -> str:

@@ -12,9 +12,11 @@ from app.course.models import Criterion, Kind, Level, Link, Prompt, Section, Sou
 from app.course.pages import (
     Answer,
     CardPage,
+    Found,
     GlossaryPage,
     ItemLink,
     QuestionPage,
+    SearchPage,
     State,
     TagName,
     TagPage,
@@ -25,6 +27,8 @@ from app.course.pages import (
     UnlockedLine,
     UnlockPage,
 )
+from app.course.passages import Shelf
+from app.course.search import Piece
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -43,6 +47,7 @@ TAGS = (
     TagName("numerics", "/tags/numerics"),
     TagName("softmax", "/tags/softmax"),
 )
+SNIPPET = (Piece("… the state of ", False), Piece("softmax", True), Piece(" after a tile. … ", False))
 CARD = ItemLink(
     Kind.CARD,
     "online-softmax",
@@ -76,6 +81,25 @@ DRILL = replace(
     href="/drills/tiled_softmax",
     minutes=0,
     state=State.PASSED,
+)
+FOUND = (
+    Found(
+        Shelf.CONCEPT,
+        (Piece("Online ", False), Piece("softmax", True)),
+        "/cards/online-softmax#mechanism",
+        "Mechanism",
+        SNIPPET,
+        CARD,
+    ),
+    Found(
+        Shelf.TERM,
+        (Piece(LONG, False),),
+        "/glossary#term-lane",
+        "",
+        (Piece(HOSTILE, False), Piece(LONG, True)),
+        None,
+    ),
+    Found(Shelf.QUESTION, (Piece(QUESTION.title, False),), QUESTION.href, "", SNIPPET, QUESTION),
 )
 NEW = replace(
     CARD,
@@ -317,6 +341,13 @@ COURSE: dict[str, tuple[str, DataclassInstance]] = {
             stylesheets=(),
         ),
     ),
+    "search/usual": ("course/search.html", SearchPage("softmax", FOUND, ())),
+    "search/long": (
+        "course/search.html",
+        SearchPage(HOSTILE, tuple(replace(each, item=None) for each in FOUND * 12), ()),
+    ),
+    "search/empty": ("course/search.html", SearchPage(LONG, (), TAGS)),
+    "search/start": ("course/search.html", SearchPage("", (), TAGS)),
     "glossary/empty": ("course/glossary.html", GlossaryPage(terms=(), stylesheets=())),
     "unlock/usual": ("course/unlock.html", UnlockPage("", {}, UNLOCKED, UNLOCKED[0])),
     "unlock/empty": ("course/unlock.html", UnlockPage("", {}, (), None)),

@@ -22,6 +22,9 @@ ADDRESSES = [
     "/questions/first",
     "/tracks/path",
     "/glossary",
+    "/search",
+    "/search?q=alpha",
+    "/search?q=%3Cscript%3Ealert(1)%3C/script%3E%22%00%1b",
 ]
 
 

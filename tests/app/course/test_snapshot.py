@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 import threading
 import time
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from app.course.models import Kind, Link
 from app.course.snapshot import Snapshot
 from app.course.store import ContentError, CourseStore
 from tests.app.course.conftest import DRILLS, GOOD
+
+SCALARS = (str, int, bool, float, Fraction, frozenset, Path, ast.expr)
 
 
 def assert_frozen(value: Any, where: str) -> None:
@@ -32,9 +36,7 @@ def assert_frozen(value: Any, where: str) -> None:
         for index, inner in enumerate(value):
             assert_frozen(inner, f"{where}[{index}]")
     else:
-        assert value is None or isinstance(value, str | int | bool | frozenset | Path), (
-            f"{where} is a {type(value)}"
-        )
+        assert value is None or isinstance(value, SCALARS), f"{where} is a {type(value)}"
 
 
 def test_a_snapshot_cannot_be_changed(small: Snapshot) -> None:
