@@ -86,6 +86,7 @@ class _Bridge(interpreter.Recorder):
                 grid=grid,
                 constants={name: _constant(value) for name, value in constants.items()},
                 num_warps=int(settings.get("num_warps") or 4),
+                num_stages=int(settings.get("num_stages") or 3),
                 arguments=self._tracer.arguments(arguments, places),
                 fills=self._fills({place.address for place in places.values()}),
             )

@@ -14,6 +14,8 @@ import contextlib
 import math
 import sys
 import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from grader import blame
@@ -22,6 +24,18 @@ from grader.interpreter.scope import ConstexprFunction
 from grader.interpreter.standin import MODULES
 
 MODULE: Final = "submission"
+
+
+@dataclass(frozen=True)
+class Language:
+    """What a file imports as triton: the modules by name, and what its two decorators make of a function."""
+
+    modules: Mapping[str, Any]
+    jit: Callable[..., Any]
+    constexpr_function: Callable[..., Any]
+
+
+OURS: Final = Language(MODULES, Function, ConstexprFunction)
 JIT, CONSTEXPR = "<jit>", "<constexpr_function>"  # names that no file can use
 BUILTINS: Final[dict[str, Any]] = {
     f.__name__: f for f in (abs, bool, float, int, len, list, max, min, range, round, sum, tuple)
@@ -34,26 +48,26 @@ _PLAIN: Final = (
 _STATEMENTS: Final = (ast.Return, ast.If, ast.Assign, ast.AugAssign, ast.For, ast.While, ast.Pass, ast.Break)
 
 
-def definitions(source: str, filename: str) -> dict[str, Any]:
-    """The names that kernels see: triton's modules, plain constants, and every function as a kernel.
+def definitions(source: str, filename: str, language: Language = OURS) -> dict[str, Any]:
+    """The names that kernels see: triton's modules, plain constants, and every function as a kernel of `language`.
 
     Raises `SyntaxError`, `ValueError` or `RecursionError` for text that is not Python.
     """
     blame.remember(source, filename)
-    return _Reader(filename).read(ast.parse(source))
+    return _Reader(filename, language).read(ast.parse(source))
 
 
 class _Reader:
     """Goes through a file from top to bottom."""
 
-    def __init__(self, filename: str) -> None:
+    def __init__(self, filename: str, language: Language) -> None:
         self._filename = filename
         self._imported: set[str] = set()
         self._names: dict[str, Any] = {
             "__name__": MODULE,
-            "__builtins__": {**BUILTINS, "__import__": _import},
-            JIT: Function,
-            CONSTEXPR: ConstexprFunction,
+            "__builtins__": {**BUILTINS, "__import__": _importer(language.modules)},
+            JIT: language.jit,
+            CONSTEXPR: language.constexpr_function,
         }
 
     def read(self, tree: ast.Module) -> dict[str, Any]:
@@ -147,15 +161,19 @@ def _ours(module: str) -> bool:
     return module == "math" or module.split(".")[0] == "triton"
 
 
-def _import(name: str, *_: Any, **__: Any) -> Any:
-    """`import` inside the file: the stand-ins for triton, and math. Dotted names come as Python wants them."""
-    if name == "math":
-        return math
-    fromlist = _[2] if len(_) > 2 else ()
-    found = MODULES.get(name if fromlist else name.split(".")[0])
-    if found is None:
-        raise ImportError(name)
-    return found
+def _importer(modules: Mapping[str, Any]) -> Callable[..., Any]:
+    """`import` inside the file: what stands for triton, and math. Dotted names come as Python wants them."""
+
+    def importing(name: str, *_: Any, **__: Any) -> Any:
+        if name == "math":
+            return math
+        fromlist = _[2] if len(_) > 2 else ()
+        found = modules.get(name if fromlist else name.split(".")[0])
+        if found is None:
+            raise ImportError(name)
+        return found
+
+    return importing
 
 
 def _decorated(function: ast.FunctionDef, name: str) -> bool:

@@ -1,174 +1,242 @@
-"""What the real compiler says of the kernels that a run launched: refused with a line, or what a program costs.
+"""What Triton's real compiler says of a kernel: refused with a line, or what a program of it costs. Needs no GPU.
 
-Compiling needs triton but no GPU. It runs the learner's file once more, with the real triton, so this belongs into
-a confined process of its own: `python -m grader.front_end` reads one `Job` from stdin and writes one `Answer` to
-stdout, both JSON.
+Runs inside a sandbox, in a process that has the real triton and never executes a learner's host code: kernels are
+read from the file's text by `grader.definitions`. A compiler evaluates constants in Python, so kernels see a few
+names of the language and nothing through which Python itself could be reached; else a kernel could say of itself
+that it compiles.
 
-Reading order: `main` → `examine` (all launches) → `_compiled` (one).
+Reading order: `FrontEnd.compile` → `_Target.refusal` (the language) → `_Target.build` (machine code).
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import importlib
 import io
-import linecache
-import os
 import re
-import subprocess
-import sys
-import tempfile
-import types
-from pathlib import Path
+from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, Final
 
-import msgspec
+from grader import wire
+from grader.definitions import Language, definitions
 
 LONGEST: Final = 500
-ALIGNMENT: Final = 16  # bytes or units that the compiler is told a pointer or size is a multiple of
+MODULES: Final = (
+    *("triton", "triton.language", "triton.language.core", "triton.language.standard", "triton.language.math"),
+    *("triton.language.random", "triton.language.extra", "triton.language.extra.libdevice"),
+    *("triton.language.extra.cuda", "triton.language.extra.cuda.libdevice"),
+)
+WARM_UP: Final = wire.Compile(
+    id=0,
+    source=(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef warm_up(x, y, N: tl.constexpr):\n"
+        "    at = tl.arange(0, N)\n    tl.store(y + at, tl.load(x + at, mask=at < N, other=0.0) * 2)\n"
+    ),
+    kernel=wire.Kernel(name="warm_up", signature={"x": "*fp32", "y": "*fp32"}, constants={"N": 16}),
+    targets=[90],
+    to_the_end=True,
+)
 
 
-class Launched(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One kernel as it was launched. `signature` has "*fp32", "i32", … by parameter; the rest are `constants`."""
+class FrontEnd:
+    """Serves `wire.Compile`. Imports triton once; raises `ImportError` where there is none."""
 
-    kernel: str
-    signature: dict[str, str]
-    constants: dict[str, int | float | bool | str | None]
-    integers: dict[str, int] = {}  # values of integer arguments: 1 and multiples of 16 are special to the compiler
-    num_warps: int = 4
-    num_stages: int = 3
+    def __init__(self) -> None:
+        self._triton: Any = importlib.import_module("triton")
+        self._error: type[Exception] = importlib.import_module("triton.compiler.errors").CompilationError
+        self._language = _language(self._triton)
+        _guard(self._language)
+        importlib.import_module("triton.knobs").nvidia.dump_ptxas_log = True
+        self._read: tuple[str, dict[str, Any]] = ("", {})
+        self._names: dict[str, Any] = {}
+        (built,) = self.compile(WARM_UP).built
+        if built.refused or built.trouble:
+            raise RuntimeError(f"the compiler does not work: {built.refused or built.trouble}")
+
+    def compile(self, order: wire.Compile) -> wire.Compiled:
+        """The kernel for each target."""
+        return wire.Compiled(id=order.id, built=[self._built(order, target) for target in order.targets])
+
+    def _built(self, order: wire.Compile, target: int) -> wire.Built:
+        try:
+            function = self._function(order)
+            source = self._source(function, order.kernel)
+            ready = _Target(target, order.kernel)
+            ready.refusal(source)
+            if not order.to_the_end:
+                return wire.Built(target=target)
+            return ready.build(self._triton, source)
+        except self._error as error:
+            text, line = self._reason(error)
+            return wire.Built(target=target, refused=text[:LONGEST] or "it is refused", line=line)
+        except _Refused as error:
+            return wire.Built(target=target, refused=str(error)[:LONGEST], line=error.line)
+        except Exception as error:
+            return wire.Built(target=target, trouble=f"{type(error).__name__}: {error}"[:LONGEST])
+
+    def _function(self, order: wire.Compile) -> Any:
+        if (order.source, order.globals) != self._read:
+            self._names = definitions(order.source, order.filename, self._language)
+            for name, value in order.globals.items():
+                self._names.setdefault(name, self._triton.language.constexpr(value))
+            self._read = order.source, order.globals
+            _check_attributes(order.source)
+        function = self._names.get(order.kernel.name)
+        if not hasattr(function, "arg_names"):
+            raise LookupError(f"the file does not define `{order.kernel.name}` as a kernel by itself")
+        return function
+
+    def _source(self, function: Any, kernel: wire.Kernel) -> Any:
+        """The kernel with its types."""
+        signature, constants, attributes = {}, {}, {}
+        for place, name in enumerate(function.arg_names):
+            kind = signature[name] = kernel.signature.get(name, "constexpr")
+            if kind == "constexpr":
+                constants[(place,)] = self._constant(kernel.constants[name])
+            elif name in kernel.divisible:
+                attributes[(place,)] = [["tt.divisibility", 16]]
+        return self._triton.compiler.ASTSource(function, signature, constants, attributes)
+
+    def _constant(self, value: wire.Traced) -> Any:
+        match value:
+            case wire.Named(kind="dtype"):
+                return self._triton.language.dtype(value.name)
+            case wire.Named(kind="function"):
+                return self._names[value.name]
+            case wire.Several():
+                return tuple(self._constant(item) for item in value.items)
+            case bool() | int() | float() | str() | None:
+                return value
+        raise LookupError("it was given something that the compiler can't be told")
+
+    def _reason(self, error: BaseException) -> tuple[str, int | None]:
+        """What the innermost compilation error says, and the innermost line of the file on the way to it."""
+        text, line = "", None
+        functions = {f.src: f for f in self._names.values() if hasattr(f, "arg_names")}
+        seen: BaseException | None = error
+        while seen is not None:
+            function = functions.get(getattr(seen, "src", None) or "")
+            if function is not None and hasattr(getattr(seen, "node", None), "lineno"):
+                line = int(seen.node.lineno) + _first_line(function) - 1  # type: ignore[attr-defined]
+            said = getattr(seen, "error_message", None) if isinstance(seen, self._error) else str(seen)
+            text = str(said).strip() if said else text
+            seen = seen.__cause__
+        return text, line
 
 
-class Job(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A learner's file and what it launched. `capability` is 80, 90, …"""
+class _Target:
+    """A GPU's architecture, and the kernel's options on it."""
 
-    source: str
-    filename: str
-    launches: list[Launched]
-    capability: int = 90
+    def __init__(self, capability: int, kernel: wire.Kernel) -> None:
+        compiler: Any = importlib.import_module("triton.compiler.compiler")
+        self._capability = capability
+        self._target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", capability, 32)
+        self._backend = compiler.make_backend(self._target)
+        self._options = {"num_warps": kernel.num_warps, "num_stages": kernel.num_stages}
+
+    def refusal(self, source: Any) -> None:
+        """As far as the language goes. Raises triton's `CompilationError`."""
+        ir: Any = importlib.import_module("triton._C.libtriton").ir
+        options = self._backend.parse_options(dict(self._options))
+        context = ir.context()
+        ir.load_dialects(context)
+        self._backend.load_dialects(context)
+        code = self._backend.get_codegen_implementation(options)
+        source.make_ir(self._target, options, code, self._backend.get_module_map(), context)
+
+    def build(self, triton: Any, source: Any) -> wire.Built:
+        """Down to machine code, with the assembler's figures."""
+        with _heard() as said:
+            kernel = triton.compile(source, target=self._target, options=self._options)
+        log = said.getvalue()
+        return wire.Built(
+            target=self._capability,
+            registers=_number(r"Used (\d+) registers", log),
+            spilled_bytes=_number(r"(\d+) bytes spill stores", log),
+            shared_bytes=int(kernel.metadata.shared),
+        )
 
 
-class Compiled(msgspec.Struct, frozen=True):
-    """One launch, compiled or refused. Shared memory is bytes a program, registers are a thread's."""
+class _Refused(Exception):
+    """We refuse it ourselves."""
 
-    kernel: str
-    refused: str = ""
-    line: int | None = None
-    registers: int | None = None
-    spilled_bytes: int | None = None
-    shared_bytes: int | None = None
+    def __init__(self, text: str, line: int) -> None:
+        super().__init__(text)
+        self.line = line
 
 
-class Answer(msgspec.Struct, frozen=True):
-    launches: list[Compiled]
-    trouble: str = ""  # why nothing could be compiled: not the learner's fault
+@contextlib.contextmanager
+def _heard() -> Iterator[io.StringIO]:
+    """What is printed inside the block."""
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        yield said
 
 
-def main() -> int:
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what the file or the compiler prints is no part of the answer
-    with os.fdopen(answers, "wb") as out:
-        out.write(msgspec.json.encode(examine(job)))
-    return 0
+def _number(pattern: str, log: str) -> int | None:
+    found = re.search(pattern, log)
+    return int(found[1]) if found else None
 
 
-def examine(job: Job) -> Answer:
-    """Compile every launch for the target. Runs the learner's file."""
+def _first_line(function: Any) -> int:
+    return int(importlib.import_module("triton.runtime.jit").get_jit_fn_file_line(function)[1])
+
+
+def _check_attributes(source: str) -> None:
+    """Names with an underscore lead out of the language, into Python. Raises `_Refused`."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and any("jit" in ast.unparse(d) for d in node.decorator_list):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
+                    raise _Refused(f"{inner.attr!r} is no name of the language", inner.lineno)
+
+
+def _language(triton: Any) -> Language:
+    """Triton as a file sees it: what the language offers, and no way from there to Python's own modules."""
+    modules = {name: module for name in MODULES if (module := _facade(name)) is not None}
+    for name, module in modules.items():
+        above, _, last = name.rpartition(".")
+        if above:
+            setattr(modules[above], last, module)
+    return Language(modules, triton.jit, triton.constexpr_function)
+
+
+def _facade(name: str) -> ModuleType | None:
     try:
-        triton: Any = importlib.import_module("triton")
-    except ImportError as error:
-        return Answer([], f"triton is not installed: {error}")
-    lines = io.StringIO(job.source, newline=None).readlines()
-    linecache.cache[job.filename] = (len(job.source), None, lines, job.filename)
-    module = types.ModuleType("submission")
-    module.__file__ = job.filename
-    sys.modules["submission"] = module
-    try:
-        exec(compile(job.source, job.filename, "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-    except Exception as error:
-        return Answer([], f"the file does not load with triton {triton.__version__}: {error}"[:LONGEST])
-    return Answer([_compiled(triton, module, launched, job.capability) for launched in job.launches])
+        real = importlib.import_module(name)
+    except ImportError:
+        return None
+    facade = ModuleType(name)
+    facade.__dict__.update({key: thing for key, thing in vars(real).items() if _offered(key, thing)})
+    return facade
 
 
-def _compiled(triton: Any, module: types.ModuleType, launched: Launched, capability: int) -> Compiled:
-    function = _jitted(module.__dict__.get(launched.kernel))
-    if function is None:
-        return Compiled(launched.kernel, refused="there is no kernel of that name in the file")
-    target = importlib.import_module("triton.backends.compiler").GPUTarget("cuda", capability, 32)
-    options = {"num_warps": launched.num_warps, "num_stages": launched.num_stages}
-    try:
-        kernel = triton.compile(_source(function, launched, module), target=target, options=options)
-    except Exception as error:
-        text, line = _reason(error, function)
-        return Compiled(launched.kernel, refused=text[:LONGEST], line=line)
-    registers, spilled = _usage(kernel.asm["ptx"], capability)
-    return Compiled(launched.kernel, "", None, registers, spilled, int(kernel.metadata.shared))
+def _offered(name: str, thing: Any) -> bool:
+    """Is this part of the language?"""
+    if name.startswith("_") or isinstance(thing, ModuleType):
+        return False
+    kinds = {kind.__name__ for kind in type(thing).__mro__}
+    of_language = isinstance(thing, type) and thing.__module__.startswith("triton.language")
+    return (
+        bool(kinds & {"JITCallable", "JITFunction", "ConstexprFunction", "dtype", "constexpr"})
+        or getattr(thing, "__triton_builtin__", False) is True
+        or of_language
+    )
 
 
-def _jitted(found: Any) -> Any:
-    """The function below autotune and heuristics."""
-    while (found is not None and not hasattr(found, "arg_names")) or hasattr(found, "configs"):
-        found = getattr(found, "fn", None)
-    while hasattr(found, "values") and hasattr(found, "fn"):
-        found = found.fn
-    return found
+def _guard(language: Language) -> None:
+    """`getattr` in a kernel gives names of the language only, and library functions come without their module."""
+    generator: Any = importlib.import_module("triton.compiler.code_generator").CodeGenerator
+    generator.builtin_namespace["getattr"] = _getattr
+    backend: Any = importlib.import_module("triton.backends.nvidia.compiler").CUDABackend
+    library = language.modules.get("triton.language.extra.cuda.libdevice")
+    mapped = {"triton.language.extra.libdevice": library} if library is not None else {}
+    backend.get_module_map = lambda self: dict(mapped)
 
 
-def _source(function: Any, launched: Launched, module: types.ModuleType) -> Any:
-    """The kernel with its types, specialised as a launch specialises it."""
-    compiler: Any = importlib.import_module("triton.compiler")
-    signature, constants, attributes = {}, {}, {}
-    for place, name in enumerate(function.arg_names):
-        kind = launched.signature.get(name, "constexpr")
-        if launched.integers.get(name) == 1:
-            kind, constants[(place,)] = "constexpr", 1
-        elif kind == "constexpr":
-            constants[(place,)] = _constant(launched.constants.get(name), module)
-        elif kind.startswith("*") or launched.integers.get(name, 1) % ALIGNMENT == 0:
-            attributes[(place,)] = [["tt.divisibility", ALIGNMENT]]
-        signature[name] = kind
-    return compiler.ASTSource(function, signature, constants, attributes)
-
-
-def _constant(value: Any, module: types.ModuleType) -> Any:
-    """A constant as it was before it travelled: types of the language come as their names."""
-    language: Any = importlib.import_module("triton.language")
-    if isinstance(value, str) and re.fullmatch(r"(fp|bf|int|uint)\d+\w*", value):
-        return language.dtype(value)
-    return value
-
-
-def _reason(error: BaseException, function: Any) -> tuple[str, int | None]:
-    """The innermost compilation error, and its line in the file."""
-    line, text = None, str(error)
-    seen: BaseException | None = error
-    while seen is not None:
-        node = getattr(seen, "node", None)
-        if node is not None and hasattr(node, "lineno"):
-            first = importlib.import_module("triton.runtime.jit").get_jit_fn_file_line(function)[1]
-            line = int(node.lineno) + int(first) - 1
-        message = getattr(seen, "error_message", None) or str(seen).strip().splitlines()[-1:]
-        text = message if isinstance(message, str) else "".join(message) or text
-        seen = seen.__cause__
-    return text.strip(), line
-
-
-def _usage(ptx: str, capability: int) -> tuple[int | None, int | None]:
-    """Registers a thread and bytes spilled, as the assembler reports them; None where there is no assembler."""
-    nvidia = importlib.import_module("triton.backends.nvidia").__file__
-    assembler = Path(nvidia or "").parent / "bin" / "ptxas"
-    if not assembler.exists():
-        return None, None
-    suffix = "a" if capability >= 90 else ""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "kernel.ptx"
-        path.write_text(ptx)
-        command = [str(assembler), "-v", f"--gpu-name=sm_{capability}{suffix}", str(path), "-o", f"{path}.o"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
-    registers = re.search(r"Used (\d+) registers", done.stderr)
-    spilled = re.search(r"(\d+) bytes spill stores", done.stderr)
-    return (int(registers[1]) if registers else None), (int(spilled[1]) if spilled else None)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _getattr(thing: Any, name: Any, *default: Any) -> Any:
+    name = getattr(name, "value", name)
+    if not isinstance(name, str) or name.startswith("_"):
+        raise AttributeError(f"{name!r} is no name of the language")
+    return getattr(thing, name, *default)

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-from grader import hints, messages
+from grader import compilable, hints, messages
 from grader.abilities import can_mute, computes, counts_traffic, times
 from grader.again import judge_kernels_alone
+from grader.compilable import Compilation, Said, refuted
 from grader.diagnose import Probed, explain_failure, probe, worth_probing
 from grader.drill import Drill
 from grader.findings import findings, merged, uncounted
@@ -119,6 +120,9 @@ class Grading:
         self._loading_problem = ""
         self._probed: Probed | None = None
         self._diagnosis: Diagnosis | None = None
+        self._compilation: Compilation | None = None
+        self._at_compiler = 0
+        self._said = Said()
 
     def events(self) -> Generator[Event, None, None]:
         """The events, in order."""
@@ -142,6 +146,8 @@ class Grading:
         finally:
             done.set()
             self._close()
+            if self._compilation is not None:
+                self._compilation.close()
 
     def _watch(self, done: threading.Event) -> None:
         """End the sandbox as soon as the submission is cancelled, also in the middle of a call."""
@@ -167,11 +173,13 @@ class Grading:
             yield Diagnosing()
             self._probe(bench, runner)
         if not self.visible_only:
+            self._compile()
             yield from self._judge_some(bench, [case for case in here if not case.visible], runner)
             yield from self._judge_some(bench, suite.around(self._blocks()), runner)
             yield from self._judge_on_device(bench, runner)
             self._close()
             yield from self._judge_kernels_alone(bench)
+            yield from self._judge_compilation()
         if self._probed is None and worth_probing(self._of_the_suite):
             yield Diagnosing()
             self._probe(bench, self._fresh())
@@ -203,9 +211,9 @@ class Grading:
 
     def _judge_kernels_alone(self, bench: Bench) -> Iterator[CaseDone]:
         """When all is right by what the learner's process says: the kernels once more, without that process."""
-        complete = len(self.judged) == self._expected and all(one.accepted for one in self.judged)
-        if not complete or not self._replays:
+        if not self._complete or not self._replays:
             return
+        self._compile()
         started = time.perf_counter()
         self._runner = self.pool.replayer()
         refuted = judge_kernels_alone(bench, self.source, self.judged, self._runner)
@@ -214,6 +222,30 @@ class Grading:
         if refuted is not None:
             self._expected += 1
             yield self._done(refuted)
+
+    def _compile(self) -> None:
+        """Ask the compiler about what was launched, once the visible cases passed. It works beside the others."""
+        if not all(one.accepted for one in self.judged) or not (self._replays and self.pool.compiles):
+            return
+        if self._compilation is None:
+            self._compilation = Compilation(lambda: self.pool.compiler(compilable.LIMITS), self.source)
+        self._compilation.add(self.judged[self._at_compiler :])
+        self._at_compiler = len(self.judged)
+
+    def _judge_compilation(self) -> Iterator[CaseDone]:
+        """When all is right: what the compiler said, which it is waited for."""
+        if self._compilation is None or not self._complete:
+            return
+        started = time.perf_counter()
+        self._said = self._compilation.finish()
+        self._time["diagnose"] += time.perf_counter() - started
+        if self._said.refusal is not None:
+            self._expected += 1
+            yield self._done(refuted(self._said.refusal, self.judged[0].case))
+
+    @property
+    def _complete(self) -> bool:
+        return len(self.judged) == self._expected and all(one.accepted for one in self.judged)
 
     @property
     def _replays(self) -> bool:
@@ -342,8 +374,10 @@ class Grading:
             findings=merged(
                 *(one.findings for one in self.judged if one.case.visible),
                 findings(self.drill, self.source),
+                self._said.remarks,
                 remarks,
             ),
+            compiled=tuple(self._said.compiled),
             console=self._console,
             timings=self._timings(),
             speed=self._speed if outcome is Outcome.ACCEPTED else None,

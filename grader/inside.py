@@ -83,6 +83,8 @@ def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> Non
                 answer = session.time(order)
             case wire.Replay():
                 answer = session.replay(order)
+            case wire.Compile():
+                answer = session.compile(order)
             case wire.Bye():
                 return
         for stream in (sys.stdout, sys.stderr):
@@ -121,6 +123,7 @@ class Session:
         self._stopwatch: stopwatch.Stopwatch | None = None
         self._module = types.ModuleType(MODULE)
         self._replayer: Any = None
+        self._front_end: Any = None
         self._preload(framework, device)
 
     def _preload(self, framework: str, device: str) -> None:
@@ -133,12 +136,14 @@ class Session:
             raise RuntimeError("the lane does not compute what it should")
         if framework == "kernels":
             self._replayer = importlib.import_module("grader.replay").Replayer()
+        if framework == "compiler":
+            self._front_end = importlib.import_module("grader.front_end").FrontEnd()
         if isinstance(self._lane, Device):
             self._gpu, self._stopwatch = self._lane, stopwatch.Stopwatch(self._lane, device)
 
     def load(self, order: wire.Load) -> wire.Answer:
         """Run the file and find its entries."""
-        if self._replayer is not None:
+        if self._replayer is not None or self._front_end is not None:
             return wire.Failed(kind="refused", message="No file is run here.")
         self._filename = order.filename
         self._workshop = tensors.Workshop(order.framework, order.device)
@@ -207,6 +212,13 @@ class Session:
         if self._replayer is None:
             return wire.Failed(kind="refused", message="Nothing is run again here.")
         answer: wire.Answer = self._replayer.replay(order)
+        return answer
+
+    def compile(self, order: wire.Compile) -> wire.Answer:
+        """Compile a kernel from its text. For a process that runs nothing else."""
+        if self._front_end is None:
+            return wire.Failed(kind="refused", message="Nothing is compiled here.")
+        answer: wire.Answer = self._front_end.compile(order)
         return answer
 
     def _findings(self) -> list[wire.Finding]:

@@ -25,7 +25,7 @@ ROOT: Final = PACKAGE.parent  # the repository, or the site-packages we are inst
 MODULES: Final = (
     *("__init__.py", "wire.py", "bounded.py", "inside.py", "tensors.py", "blame.py", "evidence.py", "landlock.py"),
     *("lanes.py", "batched.py", "warmup.py", "device.py", "stopwatch.py", "interpreter"),
-    *("traced.py", "definitions.py", "replay.py"),
+    *("traced.py", "definitions.py", "replay.py", "front_end.py"),
 )
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # into /usr on most systems
 OURS: Final = ("app", "grader", "drills", "kernels", "migrations", "content", "tests", "docs", "scripts", "var")

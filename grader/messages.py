@@ -182,6 +182,46 @@ def not_run_again(why: str) -> str:
     )
 
 
+COMPILED = "your kernels, compiled for a GPU"
+NO_COMPILER = (
+    "Triton's compiler could not be asked here, so whether your kernels compile for a GPU is not known. That is "
+    "nothing that you did."
+)
+
+
+def refused_by_compiler(kernel: str, why: str) -> str:
+    return plain(f"Triton's compiler refuses `{kernel}`, so on no GPU does it run: {why}", 800)
+
+
+def compiler_trouble(kernel: str, target: int, why: str) -> str:
+    return plain(f"`{kernel}` could not be compiled for sm_{target}, which changes no outcome: {why}", 500)
+
+
+def compiler_stopped(kernel: str, kind: str, seconds: float, memory_bytes: int) -> str:
+    what = {
+        "time_limit": f"was still at work after {seconds:g} s",
+        "out_of_memory": f"needed more than {memory_bytes >> 20} MiB",
+    }.get(kind, "printed without end")
+    return plain(
+        f"Triton's compiler {what} on `{kernel}` and was stopped. Loops over constants are unrolled: how many "
+        "statements does yours become?"
+    )
+
+
+def compiler_died(kernel: str) -> str:
+    return plain(f"Triton's compiler crashed on `{kernel}`, so whether it compiles for a GPU is not proven.")
+
+
+def not_compiled(kernel: str) -> str:
+    return plain(
+        f"`{kernel}` was launched in a way that can't be told to the compiler from outside, so it was not compiled."
+    )
+
+
+def not_all_compiled(most: int) -> str:
+    return f"Your kernels were launched with more than {most} choices of constants; the first {most} were compiled."
+
+
 def right_without_kernels() -> str:
     return (
         "With all kernel launches switched off, the result was still right: it is computed somewhere else than in "

@@ -47,13 +47,13 @@ class Pool:
         gpu: int = 0,
         hidden: tuple[Path, ...] = (),
     ) -> None:
-        """`framework` (numpy, torch, triton, or kernels alone) is imported beforehand; `hidden` no runner sees.
+        """`framework` (numpy, torch, triton, kernels, compiler) is imported beforehand; `hidden` no runner sees.
 
         `stock` runs kernels in Triton's own interpreter instead of ours, as a second opinion. `gpu` counts the
         GPUs of this machine from 0; runners see that one only.
         Raises `ValueError` for another framework. A machine without a sandbox shows in `take`.
         """
-        if framework not in ("numpy", "torch", "triton", "kernels"):
+        if framework not in ("numpy", "torch", "triton", "kernels", "compiler"):
             raise ValueError(f"no framework is called {framework}")
         self._gpu = lane is Lane.GPU
         self._number = gpu
@@ -63,7 +63,7 @@ class Pool:
         self._size = size
         self._limits = limits or Limits()
         self._hidden = hidden
-        self._replays: Pool | None = None
+        self._others: dict[str, Pool] = {}  # for what is done without a learner's host code
         self._change = threading.Condition()
         self._warm: deque[Runner] = deque()
         self._out: set[Runner] = set()
@@ -115,17 +115,25 @@ class Pool:
 
         The first call starts a pool of them, of which one is kept warm. Raises `SandboxUnavailable`.
         """
-        self.prepare_replays()
-        assert self._replays is not None
-        return self._replays.take()
+        return self._other("kernels").take()
+
+    def compiler(self, limits: Limits | None = None) -> Runner:
+        """A runner that compiles kernels from their text, and runs no file either. As `replayer`."""
+        return self._other("compiler").take(limits)
 
     def prepare_replays(self) -> None:
-        """Have a replayer ready soon."""
+        """Have a replayer ready soon, and a compiler where there is one."""
+        self._other("kernels")
+        if self.compiles:
+            self._other("compiler")
+
+    def _other(self, framework: str) -> Pool:
         with self._change:
-            if self._replays is None and not self._closed:
-                self._replays = Pool(Lane.CPU, 1, self._limits, framework="kernels", hidden=self._hidden)
-        if self._replays is None:
+            if framework not in self._others and not self._closed:
+                self._others[framework] = Pool(Lane.CPU, 1, self._limits, framework=framework, hidden=self._hidden)
+        if framework not in self._others:
             raise self._why_none()
+        return self._others[framework]
 
     @contextlib.contextmanager
     def quiet(self) -> Iterator[None]:
@@ -152,6 +160,11 @@ class Pool:
         return self._framework == "triton" and not self._stock
 
     @property
+    def compiles(self) -> bool:
+        """Can kernels be compiled here? That needs triton itself, which the interpreter does not."""
+        return self.writes_launches and layout.package_folder("triton") is not None
+
+    @property
     def gpu(self) -> gpus.Gpu | None:
         """The GPU that the runners use; None in the CPU lane and where there is none of that number."""
         found = gpus.visible() if self._gpu else []
@@ -171,8 +184,8 @@ class Pool:
                 self._starting.abort()
             self._warm.clear()
             self._change.notify_all()
-        if self._replays is not None:
-            self._replays.close()
+        for other in self._others.values():
+            other.close()
         for runner in runners:
             runner.abort()
         self._thread.join()

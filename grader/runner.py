@@ -144,6 +144,19 @@ class Runner:
             return self._wrong(problem)
         return msgspec.structs.replace(answer, findings=clean_findings(answer.findings))
 
+    def compile(self, order: wire.Compile, seconds: float) -> wire.Compiled | Failure:
+        """Have one kernel compiled for every target asked for, within `seconds`."""
+        answer = self._ask(order, seconds)
+        if isinstance(answer, wire.Failed):
+            return learner_failure(answer)
+        if isinstance(answer, Failure):
+            return answer
+        if not isinstance(answer, wire.Compiled) or answer.id != order.id:
+            return self._wrong("answered a kernel to compile with something else")
+        if [built.target for built in answer.built] != order.targets:
+            return self._wrong("compiled for other targets")
+        return answer
+
     def time(self, order: wire.Stage | wire.Batch | wire.Audit, seconds: float) -> Measured | Failure:
         """One step of timing; `self.seconds` is what it took by our clock, from the order to the answer."""
         answer = self._ask(order, seconds)

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
-SCHEMA = 1
+SCHEMA = 2  # 2: `compiled`. What is added has a default, so that stored verdicts can still be read.
 
 
 class Outcome(StrEnum):
@@ -128,6 +128,21 @@ class Traffic(Struct, frozen=True, kw_only=True):
     least_stored: int
 
 
+class Compiled(Struct, frozen=True, kw_only=True):
+    """What a kernel costs on one GPU architecture, by Triton's compiler; ``None`` is not known.
+
+    Registers and spilled bytes are a thread's, shared memory is a program's.
+    """
+
+    kernel: str
+    constants: str  # in words: "BLOCK = 64"
+    warps: int
+    target: str  # "sm_90"
+    registers: int | None
+    spilled_bytes: int | None
+    shared_bytes: int | None
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """A remark about a line of the learner's file. Warnings never change an outcome."""
 
@@ -194,6 +209,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     skipped: tuple[Skipped, ...] = ()  # cases of the suite that only another lane can run
     diagnosis: Diagnosis | None = None
     traffic: tuple[Traffic, ...] = ()
+    compiled: tuple[Compiled, ...] = ()
     findings: tuple[Finding, ...] = ()
     console: Console = Console()
     timings: Timings = Timings()

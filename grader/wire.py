@@ -209,11 +209,42 @@ class Replay(Struct, frozen=True, kw_only=True, tag="replay"):
     results: list[Pointer]
 
 
+class Kernel(Struct, frozen=True, kw_only=True):
+    """A kernel as a launch fixes it for the compiler: types of arguments, constants, and what the numbers allow.
+
+    `signature` has "*fp32", "i32", … by parameter; every other parameter is in `constants`. `divisible` are
+    pointers and integers that are multiples of 16.
+    """
+
+    name: str
+    signature: dict[str, str]
+    constants: dict[str, Traced]
+    divisible: list[str] = []
+    num_warps: int = 4
+    num_stages: int = 3
+
+
+class Compile(Struct, frozen=True, kw_only=True, tag="compile"):
+    """Compile a kernel that a file defines, for each target (80, 90, …); nothing of the file is run.
+
+    `to_the_end`: down to machine code, which tells what a program costs; else only so far as the language reaches.
+    `globals` are as in `Replay`.
+    """
+
+    id: int
+    source: str
+    filename: str = "submission.py"
+    kernel: Kernel
+    targets: list[int]
+    to_the_end: bool = False
+    globals: dict[str, int | float | bool | str] = {}
+
+
 class Bye(Struct, frozen=True, kw_only=True, tag="bye"):
     """End now."""
 
 
-Order = Confine | Load | Call | Stage | Batch | Audit | Replay | Bye
+Order = Confine | Load | Call | Stage | Batch | Audit | Replay | Compile | Bye
 
 
 # runner → judge
@@ -314,6 +345,7 @@ class Launch(Struct, frozen=True, kw_only=True):
     grid: tuple[int, ...]
     constants: dict[str, int | float | bool | str]
     num_warps: int
+    num_stages: int = 3
     arguments: dict[str, Traced] = {}
     fills: list[Fill] = []
 
@@ -381,13 +413,36 @@ class Audited(Struct, frozen=True, kw_only=True, tag="audited"):
     samples: list[bytes]
 
 
+class Built(Struct, frozen=True, kw_only=True):
+    """A kernel compiled for one target, or `refused` in the compiler's words, at a line of the file.
+
+    `trouble` is why there is neither: something that the kernel is not to blame for. Registers are a thread's,
+    spilled bytes too, shared memory is a program's.
+    """
+
+    target: int
+    refused: str = ""
+    line: int | None = None
+    trouble: str = ""
+    registers: int | None = None
+    spilled_bytes: int | None = None
+    shared_bytes: int | None = None
+
+
+class Compiled(Struct, frozen=True, kw_only=True, tag="compiled"):
+    """One `Built` for each target asked for, in order."""
+
+    id: int
+    built: list[Built]
+
+
 class Other(Struct, frozen=True, kw_only=True, tag="other"):
     """Stands where a value of an unwanted type was: only its type's name travels."""
 
     type_name: str
 
 
-Answer = Ready | Loaded | Failed | Returned | Staged | Timed | Audited
+Answer = Ready | Loaded | Failed | Returned | Staged | Timed | Audited | Compiled
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _ANSWERS: Final = msgspec.msgpack.Decoder(Answer)
