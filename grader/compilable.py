@@ -34,7 +34,6 @@ LARGEST: Final = 1 << 24  # of any figure
 ENDED: Final = {
     FailureKind.TIME_LIMIT: Outcome.TIME_LIMIT,
     FailureKind.OUT_OF_MEMORY: Outcome.OUT_OF_MEMORY,
-    FailureKind.OUTPUT_LIMIT: Outcome.OUTPUT_LIMIT,
 }
 
 

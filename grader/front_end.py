@@ -13,9 +13,11 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import io
+import os
 import re
-from collections.abc import Iterator
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
 
@@ -23,6 +25,7 @@ from grader import wire
 from grader.definitions import Language, definitions
 
 LONGEST: Final = 500
+MOST_HEARD: Final = 1 << 20  # bytes of what is printed that are looked at
 MODULES: Final = (
     *("triton", "triton.language", "triton.language.core", "triton.language.standard", "triton.language.math"),
     *("triton.language.random", "triton.language.extra", "triton.language.extra.libdevice"),
@@ -64,13 +67,13 @@ class FrontEnd:
             function = self._function(order)
             source = self._source(function, order.kernel)
             ready = _Target(target, order.kernel)
-            ready.refusal(source)
+            ready.refusal(source, order.filename)
             if not order.to_the_end:
                 return wire.Built(target=target)
             return ready.build(self._triton, source)
         except self._error as error:
             text, line = self._reason(error)
-            return wire.Built(target=target, refused=text[:LONGEST] or "it is refused", line=line)
+            return wire.Built(target=target, refused=_said(text)[:LONGEST] or "it is refused", line=line)
         except _Refused as error:
             return wire.Built(target=target, refused=str(error)[:LONGEST], line=error.line)
         except Exception as error:
@@ -136,21 +139,29 @@ class _Target:
         self._backend = compiler.make_backend(self._target)
         self._options = {"num_warps": kernel.num_warps, "num_stages": kernel.num_stages}
 
-    def refusal(self, source: Any) -> None:
-        """As far as the language goes. Raises triton's `CompilationError`."""
+    def refusal(self, source: Any, filename: str) -> None:
+        """As far as the language goes. Raises triton's `CompilationError`, or `_Refused` where it checks later."""
         ir: Any = importlib.import_module("triton._C.libtriton").ir
         options = self._backend.parse_options(dict(self._options))
         context = ir.context()
         ir.load_dialects(context)
         self._backend.load_dialects(context)
         code = self._backend.get_codegen_implementation(options)
-        source.make_ir(self._target, options, code, self._backend.get_module_map(), context)
+        with _heard() as said:
+            try:
+                source.make_ir(self._target, options, code, self._backend.get_module_map(), context)
+            except RuntimeError:
+                # What was made of the text does not hold together; why is only printed.
+                found = re.search(rf"^{re.escape(filename)}:(\d+):\d+: error: (.*)$", said(), re.MULTILINE)
+                if found is None:
+                    raise
+                raise _Refused(found[2], int(found[1])) from None
 
     def build(self, triton: Any, source: Any) -> wire.Built:
         """Down to machine code, with the assembler's figures."""
         with _heard() as said:
             kernel = triton.compile(source, target=self._target, options=self._options)
-        log = said.getvalue()
+            log = said()
         return wire.Built(
             target=self._capability,
             registers=_number(r"Used (\d+) registers", log),
@@ -168,15 +179,37 @@ class _Refused(Exception):
 
 
 @contextlib.contextmanager
-def _heard() -> Iterator[io.StringIO]:
-    """What is printed inside the block."""
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        yield said
+def _heard() -> Iterator[Callable[[], str]]:
+    """What is printed inside the block, by native code too, goes nowhere but into the text that is asked for."""
+    kept = [os.dup(1), os.dup(2)]
+    with tempfile.TemporaryFile() as heard:
+
+        def said() -> str:
+            sys.stdout.flush()
+            end = os.fstat(heard.fileno()).st_size
+            return os.pread(heard.fileno(), MOST_HEARD, max(0, end - MOST_HEARD)).decode("utf-8", "replace")
+
+        try:
+            os.dup2(heard.fileno(), 1)
+            os.dup2(heard.fileno(), 2)
+            yield said
+        finally:
+            sys.stdout.flush()
+            for number, descriptor in enumerate(kept, 1):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+
+
+def _said(text: str) -> str:
+    """Without the exception's class around it, where triton shows one: `NameError('v is not defined')`."""
+    found = re.fullmatch(r"\w+(?:Error|Exception)\((['\"])(.*)\1\)", text, re.DOTALL)
+    return found[2] if found else text
 
 
 def _number(pattern: str, log: str) -> int | None:
-    found = re.search(pattern, log)
-    return int(found[1]) if found else None
+    """The last one: the assembler speaks last."""
+    found = re.findall(pattern, log)
+    return int(found[-1]) if found else None
 
 
 def _first_line(function: Any) -> int:

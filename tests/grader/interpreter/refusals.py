@@ -84,3 +84,47 @@ ACCEPTED: tuple[str, ...] = (
     "    tl.store(x, tl.load(x, cache_modifier='.cg'), eviction_policy='evict_last')",
     "    k = 0\n    while k < n:\n        k += 1\n    tl.store(x, k)",
 )
+
+# What the interpreter takes, because it runs one path and the compiler reads both, or because it is laxer.
+ONLY_COMPILER: tuple[tuple[str, str, int], ...] = (
+    ("    if n > 2:\n        v = 1\n    else:\n        v = 2.5\n    tl.store(x, v)", "Mismatched type for v", 3),
+    ("    if n > 100:\n        tl.store(x, missing)", "missing is not defined", 4),
+    ("    if n > 100:\n        tl.store(x, tl.sum(tl.arange(0, n)))", "must be of type tl.constexpr", 4),
+    (
+        "    if n > 100:\n        tl.store(x + tl.arange(0, B), tl.arange(0, 16))",
+        "incompatible dimensions at index 0: 8 and 16",
+        4,
+    ),
+    (
+        "    if n > 100:\n        z = 1.0\n    else:\n        z = tl.zeros((B,), tl.float32)\n"
+        "    tl.store(x + tl.arange(0, B), z)",
+        "Mismatched type for z",
+        3,
+    ),
+    ("    for k in range(n - 4):\n        tl.store(x, tl.no_such(k))", "has no attribute 'no_such'", 4),
+    (
+        "    a = 0\n    for k in range(n - 4):\n        a = a + 0.5\n    tl.store(x, a)",
+        "Loop-carried variable a",
+        4,
+    ),
+    ("    if n > 100:\n        z = 1.0\n    if n > 100:\n        tl.store(x, z)", "z is not defined", 6),
+    ("    while n > 100:\n        n = n * 0.5\n    tl.store(x, n)", "Loop-carried variable n", 3),
+    ("    v = tl.load(x).to(tl.float16) if n > 100 else 1.0\n    tl.store(x, v)", "inconsistent types", 3),
+    (
+        "    if n > 2:\n        k = n.to(tl.int64)\n    else:\n        k = n\n    tl.store(x, k)",
+        "Mismatched type for k",
+        3,
+    ),
+    ("    if B > 4:\n        return\n    tl.store(x, missing)", "missing is not defined", 5),
+    ("    v = 'text'\n    tl.store(x, 1.0)", "cannot convert text", 3),
+    ("    tl.store(x + tl.arange(0, B), tl.broadcast_to(1.0, (B,)))", "is_block", 3),
+    ("    tl.store(x + tl.arange(-4, 4) + 4, 1.0)", "must fit in int32", 3),
+    ("    tl.store(x, tl.sum(tl.zeros(B, tl.float32)))", "not iterable", 3),
+    (
+        "    i = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]\n"
+        "    tl.store(x + i, tl.dot(tl.load(x + i), tl.load(x + i), input_precision='fp32'))",
+        "input_precision must be one of",
+        4,
+    ),
+    ("    B: tl.constexpr = 16\n    tl.store(x + tl.arange(0, B), 1.0)", "constexpr cannot be reassigned", 3),
+)

@@ -14,8 +14,8 @@ from grader import wire
 from grader.compilable import LIMITS
 from grader.pool import Failure, Pool, Runner
 from grader.specialise import constants_of, specialised
-from tests.grader.interpreter.refusals import ACCEPTED, REFUSED
-from tests.grader.interpreter.running import corpus, recorded
+from tests.grader.interpreter.refusals import ACCEPTED, ONLY_COMPILER, REFUSED
+from tests.grader.interpreter.running import corpus, module, recorded
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 HEAD = "import triton\nimport triton.language as tl\n"
@@ -73,6 +73,28 @@ def test_the_compiler_agrees_with_every_refusal_and_every_near_miss(compiler: Ru
     theirs = [one.line for one in answers[: len(REFUSED)]]
     assert [place for place, line in enumerate(theirs) if line not in (ours[place], None)] == []
     assert theirs.count(None) <= 1  # `a = b = 1` is refused without a line
+
+
+@pytest.mark.parametrize(("body", "words", "line"), ONLY_COMPILER)
+def test_what_only_the_compiler_refuses(compiler: Runner, body: str, words: str, line: int) -> None:
+    module(kernel(body)).kernel[(1,)](torch.zeros(4096), 3, B=8)
+    (built,) = ask(compiler, kernel(body), named())
+    assert built.trouble == ""
+    assert words in built.refused
+    assert built.line == line + 2
+
+
+def test_a_program_that_does_not_hold_together_is_refused_with_its_line(compiler: Runner) -> None:
+    (built,) = ask(compiler, kernel("    i = tl.arange(0, B)\n    v = tl.load(x + i, mask=i, other=0.0)"), named())
+    assert "must be 1-bit" in built.refused
+    assert built.line == 6
+
+
+def test_what_a_kernel_prints_while_it_is_compiled_is_no_figure(compiler: Runner) -> None:
+    body = "    tl.static_print('Used 1 registers, 0 bytes spill stores')\n    tl.store(x, tl.load(x) * n)"
+    (built,) = ask(compiler, kernel(body), named(), to_the_end=True)
+    assert built.registers is not None and built.registers > 1
+    assert compiler.close().text == ""
 
 
 def test_what_a_launch_was_compiles_and_shows_its_cost(compiler: Runner) -> None:
