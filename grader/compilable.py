@@ -91,7 +91,7 @@ class Compilation:
                 self._globals = self._globals or said.globals
                 for launch in said.launches:
                     self._launched(launch, one.case.visible)
-        if not self._thread.is_alive() and not self._closed:
+        if self._thread.ident is None and not self._closed:
             self._thread.start()
 
     def _launched(self, launch: wire.Launch, visible: bool) -> None:
@@ -172,17 +172,21 @@ class Compilation:
             if one.refused or one.trouble:
                 self._remark(messages.compiler_trouble(kernel.name, one.target, one.refused or one.trouble))
             else:
-                self._said.compiled.append(_compiled(kernel, one))
+                self._said.compiled.append(_compiled(kernel, one, self._constants.get(kernel.name, frozenset())))
         return built is not None
 
     def _shown(self) -> Iterator[wire.Kernel]:
-        """Of each kernel the way in which visible cases launched it most often."""
+        """Of each kernel the most usual launch of visible cases. The compiler makes a constant of every 1."""
         names: set[str] = set()
-        for key, _ in self._often.most_common():
+        ordinary = sorted(self._often, key=lambda key: (self._special(self._kernels[key]), -self._often[key]))
+        for key in ordinary:
             kernel = self._kernels[key]
             if kernel.name not in names and len(names) < MOST_SHOWN:
                 names.add(kernel.name)
                 yield kernel
+
+    def _special(self, kernel: wire.Kernel) -> int:
+        return len(kernel.constants.keys() - self._constants.get(kernel.name, frozenset()))
 
     def _built(
         self, runner: Compiler, kernel: wire.Kernel, targets: list[int], visible: bool, to_the_end: bool = False
@@ -242,8 +246,9 @@ def refuted(refusal: Refusal, case: Case) -> Judged:
     return Judged(case=kept, result=result)
 
 
-def _compiled(kernel: wire.Kernel, built: wire.Built) -> Compiled:
-    constants = ", ".join(f"{name} = {_constant(value)}" for name, value in kernel.constants.items())
+def _compiled(kernel: wire.Kernel, built: wire.Built, named: frozenset[str]) -> Compiled:
+    fixed = ((name, value) for name, value in kernel.constants.items() if name in named)
+    constants = ", ".join(f"{name} = {_constant(value)}" for name, value in fixed)
     return Compiled(
         kernel=messages.plain(kernel.name, 80),
         constants=messages.plain(constants, 200),

@@ -36,7 +36,10 @@ class Finding:
 def examine(settings: Settings) -> int:
     """Print a line for each part; returns 0 when everything needed is well."""
     ill = 0
-    for look in (_python, _sandbox, _database, _content, _drills, _frameworks, _gpu, _tools_for_tests):
+    for look in (
+        *(_python, _sandbox, _database, _content, _drills),
+        *(_frameworks, _compiler, _gpu, _tools_for_tests),
+    ):
         for finding in look(settings):
             ill += finding.needed and not finding.well
             mark = "OK" if finding.well else "!!" if finding.needed else "--"
@@ -114,6 +117,25 @@ def _frameworks(_: Settings) -> Iterator[Finding]:
         tried = _numbers(oldest) <= _numbers(version)[:2] <= _numbers(newest)
         said = version if tried else f"{version}; tried were {oldest} to {newest}"
         yield Finding(name, tried, said, "Other versions may grade differently.", needed=False)
+
+
+def _compiler(_: Settings) -> Iterator[Finding]:
+    """Triton's compiler, which needs no GPU: started confined, as for a submission."""
+    from grader.pool import Pool, SandboxUnavailable
+
+    what = "registers, spills and what only the compiler refuses are not known without it"
+    try:
+        metadata.version("triton")
+    except metadata.PackageNotFoundError:
+        yield Finding("compiler", False, f"none; {what}", "pip install 'tilewright[grader]'", needed=False)
+        return
+    try:
+        with Pool(framework="compiler") as pool:
+            pool.ready()
+    except SandboxUnavailable as error:
+        yield Finding("compiler", False, f"{error.reason[:200]}; {what}", error.what_to_do, needed=False)
+    else:
+        yield Finding("compiler", True, "Triton's compiles for sm_80 and sm_90, without a GPU")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

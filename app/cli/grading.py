@@ -70,6 +70,7 @@ def told(verdict: Verdict) -> Iterator[str]:
         yield ""
         yield from _failure(failure)
     yield from _diagnosis(verdict)
+    yield from _compiled(verdict)
     for finding in verdict.findings:
         yield f"note: line {finding.line}: {finding.text}" if finding.line else f"note: {finding.text}"
     if verdict.console.text:
@@ -139,6 +140,19 @@ def _diagnosis(verdict: Verdict) -> Iterator[str]:
         yield f"Error against tiles:    {diagnosis.trend}"
     if diagnosis.question:
         yield f"Ask yourself: {diagnosis.question}"
+
+
+def _compiled(verdict: Verdict) -> Iterator[str]:
+    """What each kernel costs on each architecture that it was compiled for."""
+    for one in verdict.compiled:
+        figures = (
+            ("registers", one.registers),
+            ("bytes spilled", one.spilled_bytes),
+            ("bytes of shared memory a program", one.shared_bytes),
+        )
+        said = ", ".join(f"{number:,} {what}" for what, number in figures if number is not None)
+        choice = ", ".join(filter(None, (one.constants, f"{one.warps} warps")))
+        yield f"{one.target}: {_plain(one.kernel)} ({_plain(choice)}): {said}"
 
 
 def _plain(text: str) -> str:

@@ -47,6 +47,7 @@ from app.submissions.models import State
 from app.submissions.pages import HistoryPage, HistoryRow, LiveFragment, SubmissionPage, VerdictFragment
 from grader.verdict import (
     CaseResult,
+    Compiled,
     Console,
     Diagnosis,
     Finding,
@@ -199,6 +200,26 @@ RIGHT = Verdict(
         *(hidden(n, Outcome.ACCEPTED) for n in range(1, 26)),
     ),
     traffic=WRONG.traffic,
+    compiled=(
+        Compiled(
+            kernel="softmax_kernel",
+            constants="BLOCK = 64",
+            warps=4,
+            target="sm_80",
+            registers=27,
+            spilled_bytes=0,
+            shared_bytes=8,
+        ),
+        Compiled(
+            kernel="softmax_kernel",
+            constants="BLOCK = 64",
+            warps=4,
+            target="sm_90",
+            registers=255,
+            spilled_bytes=1184,
+            shared_bytes=None,
+        ),
+    ),
     timings=WRONG.timings,
 )
 OURS = Verdict(
@@ -251,6 +272,20 @@ LONG_VERDICT = Verdict(
         ),
     ),
     traffic=(Traffic(tensor=LONG, loaded=10**12, stored=1, least_loaded=1, least_stored=0),),
+    compiled=(
+        Compiled(
+            kernel=LONG,
+            constants=LONG,
+            warps=4,
+            target=HOSTILE,
+            registers=None,
+            spilled_bytes=None,
+            shared_bytes=10**7,
+        ),
+        Compiled(
+            kernel=HOSTILE, constants="", warps=1, target="sm_90", registers=9, spilled_bytes=0, shared_bytes=0
+        ),
+    ),
     findings=(Finding(line=None, text=LONG), Finding(line=3, text=HOSTILE)),
     console=Console(text=f"{LONG}\n{HOSTILE}\u202e\x00" * 50, dropped=1),
     timings=Timings(run=71.5, total=71.5),
