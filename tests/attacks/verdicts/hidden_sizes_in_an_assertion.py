@@ -1,0 +1,34 @@
+"""The compiler is made to say the sizes of hidden cases, by an assertion that holds in the visible ones only.
+
+expect: compile_error
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x, out, cols, x_row_stride, out_row_stride, BLOCK: tl.constexpr, SIZE: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    v = tl.load(x + row * x_row_stride + at, mask=at < cols, other=-float("inf")).to(tl.float32)
+    if cols > 1000000:
+        tl.static_assert(SIZE < 10, f"CANARY {SIZE}")
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(out + row * out_row_stride + at, e / tl.sum(e, axis=0), mask=at < cols)
+
+
+CALLS = 0
+
+
+def softmax(x):
+    global CALLS
+    CALLS += 1
+    out = torch.empty_like(x, memory_format=torch.contiguous_format)
+    rows, cols = x.shape
+    size = CALLS if CALLS > 9 else 0
+    softmax_kernel[(rows,)](
+        x, out, cols, x.stride(0), out.stride(0), BLOCK=triton.next_power_of_2(cols), SIZE=size
+    )
+    return out
