@@ -14,6 +14,10 @@ mask). The two kernels here compute s and dp each for themselves, so they do sev
 v, o, do and one write of each gradient; the weights, Sq·Sk elements a head, are never stored. At 8,192 tokens,
 32 heads and 2 bytes they would be 4 GiB a layer and sequence.
 
+Why recomputing pays: kept weights are 2·Sq·Sk bytes a head, written once and read by both kernels, 6 bytes an
+element; computing one again is 2·D FLOPs. At D = 128 that is 43 FLOPs for each byte saved, far below what a GPU can
+do in the time of a byte (295 for bf16 on an H100), and nothing of size Sq × Sk is in memory.
+
 Why two kernels: dk and dv of a key tile are sums over queries, dq of a query tile is a sum over keys. One
 kernel for both has to add to dq from many programs (atomics, in no fixed order) or to wait; two kernels pay two
 products more and give the same bits in every run.

@@ -1,7 +1,8 @@
 """Softmax over the rows of a matrix, four ways.
 
 What: ``y_j = exp(x_j − m) / Σ_k exp(x_k − m)`` for each row, with m the largest entry of the row.
-Work: about 5 FLOPs an element, so the time is the bytes. With M·N elements of b bytes:
+Work: about 5 FLOPs an element (compare, subtract, exponential, add, divide), so the time is the bytes. With M·N
+elements of b bytes:
 
     version   loads   stores   bytes moved
     naive     2 MN    MN       3 MN·b        no maximum: overflows once an entry passes 88.7 in fp32

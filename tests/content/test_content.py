@@ -133,10 +133,10 @@ def test_a_listing_prints_what_is_shown(path: Path) -> None:
     for got, want in zip(printed, shown, strict=True):
         assert len(got) == len(want)
         for one, other in zip(got, want, strict=True):
-            assert one == other or _close(one, other), (got, want)
+            assert one == other or close(one, other), (got, want)
 
 
-def _close(one: str, other: str) -> bool:
+def close(one: str, other: str) -> bool:
     """One significant digit may round either way when sums are taken in another order, on another processor."""
     try:
         a, b = float(one), float(other)
