@@ -1,6 +1,6 @@
 """One program per key head, but it goes over the cache once for each of its query heads.
 
-ask: One program serves the group now. How often does it go over the keys?
+ask: The numbers are right. When a group has eight query heads, how often is one key loaded, and how often must it be?
 expect: rule_broken
 """
 
