@@ -41,6 +41,8 @@ from app.practice import routes as practice
 from app.progress.kept import bookmarks_of, noted_by
 from app.progress.kept_routes import router as kept
 from app.progress.routes import router as progress
+from app.review.routes import due_today
+from app.review.routes import router as review
 from app.security import Guard, Heads, StrictHeaders, own_path
 from app.settings import Settings
 from app.submissions import routes as submissions
@@ -74,10 +76,11 @@ def create_app(settings: Settings) -> FastAPI:
     state.course = CourseStore.open(settings.content, settings.drills)
     state.standings = view.standings
     state.scores = grades.scores
+    state.due_today = due_today
     state.banners = (0.0, ())
     metrics = Metrics()
     state.metrics = metrics
-    for router in (operators, accounts, course, unlock, kept, progress, practice.router, templating.router):
+    for router in (operators, accounts, course, unlock, kept, progress, review, practice.router, templating.router):
         app.include_router(router)
     app.include_router(submissions.router)
     app.include_router(capstones)

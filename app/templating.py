@@ -118,6 +118,27 @@ def when(moment: datetime) -> Markup:
     )
 
 
+def ahead(moment: datetime) -> Markup:
+    """A moment that is still to come as a `<time>`: "in 8 min", "in 3 days"."""
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    minutes = max(0, math.ceil((moment - datetime.now(UTC)).total_seconds() / 60))
+    days = round(minutes / 1440)
+    text = (
+        "now"
+        if minutes == 0
+        else f"in {minutes} min"
+        if minutes < 60
+        else f"in {round(minutes / 60)} h"
+        if minutes < 1440
+        else "in a day"
+        if days == 1
+        else f"in {days} days"
+        if days < 60
+        else moment.strftime("on %-d %b %Y")
+    )
+    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(timespec="seconds"), text)
+
+
 def _short(moment: datetime) -> str:
     seconds = (datetime.now(UTC) - moment).total_seconds()
     if 0 <= seconds < 60:
@@ -252,7 +273,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    helpers = (when, size, duration, figure, plural, first_upper, log10, anchor, visible, code_lines)
+    helpers = (when, ahead, size, duration, figure, plural, first_upper, log10, anchor, visible, code_lines)
     environment.filters.update({helper.__name__: helper for helper in helpers})
     environment.globals.update(asset=asset, escape=escape, THEMES=THEMES)
     return environment

@@ -182,6 +182,7 @@ class TrackPage:
     level: Level
     minutes: int
     tags: tuple[TagName, ...]
+    state: State  # of the text; the steps have their own
     draft: bool
     opening: Markup
     sections: tuple[Section, ...]

@@ -160,6 +160,7 @@ def track_page(reader: Reader, track: Track) -> TrackPage:
         level=track.level,
         minutes=track.minutes,
         tags=tuple(_tag(name) for name in track.tags),
+        state=_state(reader, track),
         draft=track.draft,
         opening=track.opening,
         sections=track.sections,

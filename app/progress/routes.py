@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
 from app.accounts.routes import SignedIn
-from app.course.models import Kind, Link
+from app.course.models import Item, Kind, Link
 from app.course.store import view_of
 from app.db import Reading, Writing
 from app.errors import NotFound
@@ -45,9 +45,10 @@ def mark_read(
     id: Annotated[str, Form()] = "",
     next: Annotated[str, Form()] = "/progress",
 ) -> Response:
-    """Keep that I have read a card or a question."""
+    """Keep that I have read a card, a question or the text of a track; its prompts are reviewed from now on."""
     view = view_of(request)
-    shelf = {Kind.CARD.value: view.cards, Kind.QUESTION.value: view.questions}.get(kind, {})
+    shelves = {Kind.CARD.value: view.cards, Kind.QUESTION.value: view.questions, Kind.TRACK.value: view.tracks}
+    shelf: Mapping[str, Item] = shelves.get(kind, {})
     if id not in shelf:
         raise NotFound("item")
     service.mark_read(session, viewer.id, Link(Kind(kind), id))

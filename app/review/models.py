@@ -35,6 +35,7 @@ class ReviewItem(Base):
     kind: Mapped[str] = mapped_column(String(16))  # "card", "track" or "drill"
     item: Mapped[str] = mapped_column(String(64))
     prompt: Mapped[str] = mapped_column(String(64))  # empty for a drill
+    first_due: Mapped[datetime]  # when it was met: where a replay of the log begins
     state: Mapped[int]  # the scheduler's: learning 1, review 2, relearning 3
     step: Mapped[int | None]
     stability: Mapped[float | None]  # days until recall falls to nine in ten

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import case, func, or_, select, tuple_
+from sqlalchemy import Subquery, case, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app import jobs
@@ -286,13 +286,7 @@ def newest_text(session: Session, user: str, drill: str) -> Submission | None:
 
 def passed(session: Session, user: str) -> dict[str, datetime]:
     """The drills a learner has passed, with the moment. A verdict that a regrade replaced does not count."""
-    real = (
-        select(Run.submission_id, func.max(Run.number).label("number"))
-        .join(Submission, Submission.id == Run.submission_id)
-        .where(Submission.user_id == user, ATTEMPT, Run.outcome.is_not(None), Run.outcome != Outcome.GRADER_PROBLEM)
-        .group_by(Run.submission_id)
-        .subquery()
-    )
+    real = _decided(user)
     rows = session.execute(
         select(Submission.drill, Run.ended_at)
         .join(Run, Run.submission_id == Submission.id)
@@ -304,6 +298,32 @@ def passed(session: Session, user: str) -> dict[str, datetime]:
         if moment is not None:
             found[drill] = min(moment, found.get(drill, moment))
     return found
+
+
+def attempts_of(session: Session, user: str) -> dict[str, list[tuple[datetime, bool]]]:
+    """The decided attempts of a learner by drill, in order: when it was handed in, and whether it passed."""
+    real = _decided(user)
+    rows = session.execute(
+        select(Submission.drill, Submission.submitted_at, Run.outcome)
+        .join(Run, Run.submission_id == Submission.id)
+        .join(real, (real.c.submission_id == Run.submission_id) & (real.c.number == Run.number))
+        .order_by(Submission.submitted_at, Submission.id)
+    )
+    found: dict[str, list[tuple[datetime, bool]]] = {}
+    for drill, moment, outcome in rows:
+        found.setdefault(drill, []).append((moment, outcome == Outcome.ACCEPTED))
+    return found
+
+
+def _decided(user: str) -> Subquery:
+    """The run that counts for each decided attempt, by number: the newest whose verdict is not our fault."""
+    return (
+        select(Run.submission_id, func.max(Run.number).label("number"))
+        .join(Submission, Submission.id == Run.submission_id)
+        .where(Submission.user_id == user, ATTEMPT, Run.outcome.is_not(None), Run.outcome != Outcome.GRADER_PROBLEM)
+        .group_by(Run.submission_id)
+        .subquery()
+    )
 
 
 def tried(session: Session, user: str) -> set[str]:

@@ -130,6 +130,7 @@ def _review() -> None:
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("item", sa.String(length=64), nullable=False),
         sa.Column("prompt", sa.String(length=64), nullable=False),
+        sa.Column("first_due", UtcDateTime(), nullable=False),
         sa.Column("state", sa.Integer(), nullable=False),
         sa.Column("step", sa.Integer(), nullable=True),
         sa.Column("stability", sa.Double(), nullable=True),

@@ -220,6 +220,7 @@ TRACK_PAGE = TrackPage(
     level=Level.CORE,
     minutes=180,
     tags=TAGS,
+    state=State.NEW,
     draft=False,
     opening=Markup("<p>Exact attention reorganised around the memory hierarchy.</p>"),
     sections=SECTIONS,

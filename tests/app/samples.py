@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -42,6 +42,7 @@ from app.progress.pages import (
     ProgressPage,
     Standing,
 )
+from app.review.pages import Asked, GradeButton, JustDone, ReviewItemsPage, ReviewLine, ReviewPage
 from app.submissions.grades.pages import Feedback
 from app.submissions.models import State
 from app.submissions.pages import HistoryPage, HistoryRow, LiveFragment, SubmissionPage, VerdictFragment
@@ -499,6 +500,53 @@ NOTE = NotePage(
     20_000,
 )
 
+ASKED = Asked(
+    key="card:online-softmax:rescale",
+    title="Online softmax",
+    href="/cards/online-softmax#prompt-rescale",
+    kind="card",
+    ask=Markup("<p>What factor makes the old sum relative to the new maximum?</p>"),
+    answer=None,
+    grades=(),
+    recall=87,
+    leech=False,
+    last=NOW,
+)
+ANSWERED = replace(
+    ASKED,
+    answer=Markup("<p>exp(m_old − m_new), which is at most 1.</p>"),
+    grades=tuple(
+        GradeButton(n, name, comes)
+        for n, name, comes in (
+            (1, "Again", "10 min"),
+            (2, "Hard", "2 d"),
+            (3, "Good", "5 days"),
+            (4, "Easy", "3 months"),
+        )
+    ),
+)
+REDO = replace(
+    ASKED, key="drill:tiled_softmax", kind="drill", title="Tiled softmax", ask=None, recall=None, last=None
+)
+REVIEW = ReviewPage(
+    asked=ASKED,
+    token="t" * 16,
+    left=12,
+    done=3,
+    over=7,
+    cap=20,
+    later=None,
+    met=40,
+    just=JustDone("Online softmax", "Good. It comes back in 5 days."),
+)
+LINE = ReviewLine(ASKED.key, ASKED.title, ASKED.href, "card", ASKED.ask, 87, NOW, 1, False, False, False)
+REVIEW_LINES = (
+    replace(LINE, lapses=6, leech=True),
+    LINE,
+    replace(LINE, title=LONG, kind="drill", ask=None, new=True, recall=None),
+    replace(LINE, suspended=True),
+)
+
 SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     **COURSE,
     **COMMUNITY,
@@ -635,4 +683,16 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     "note/empty": ("progress/note.html", replace(NOTE, text="", version=0, shown=Markup(""))),
     "note/conflict": ("progress/note.html", replace(NOTE, other=f"{LONG} {HOSTILE}")),
     "note/error": ("progress/note.html", replace(NOTE, href="", title=LONG, problems={"text": "It is too long."})),
+    "review/usual": ("review/show.html", REVIEW),
+    "review/answer": ("review/show.html", replace(REVIEW, asked=ANSWERED)),
+    "review/drill": ("review/show.html", replace(REVIEW, asked=REDO, just=None)),
+    "review/leech": ("review/show.html", replace(REVIEW, asked=replace(ANSWERED, leech=True, title=LONG))),
+    "review/done": (
+        "review/show.html",
+        replace(REVIEW, asked=None, left=0, over=0, later=NOW + timedelta(days=90)),
+    ),
+    "review/capped": ("review/show.html", replace(REVIEW, asked=None, left=0)),
+    "review/empty": ("review/show.html", replace(REVIEW, asked=None, left=0, over=0, done=0, met=0, just=None)),
+    "review-items/usual": ("review/items.html", ReviewItemsPage(REVIEW_LINES, "t" * 16)),
+    "review-items/empty": ("review/items.html", ReviewItemsPage((), "t" * 16)),
 }

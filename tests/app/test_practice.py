@@ -121,7 +121,7 @@ def test_from_reading_to_passing(
 
 @pytest.mark.parametrize(
     ("kind", "id"),
-    [("card", "none"), ("drill", DRILL), ("track", "flashattention"), ("", ""), ("card", "\0"), ("\0", "x")],
+    [("card", "none"), ("drill", DRILL), ("", ""), ("card", "\0"), ("\0", "x")],
 )
 def test_only_cards_and_questions_that_exist_can_be_read(browser: Browser, kind: str, id: str) -> None:
     browser.sign_in_as("ada")
