@@ -60,6 +60,7 @@ class Site:
     viewer: Viewer | None
     theme: Theme
     path: str
+    origin: str = ""  # of absolute addresses, such as https://learn.example.org
     banners: tuple[str, ...] = ()
     shortcuts: bool = True  # whether single keys do something; scripts read it from the root element
     bookmarked: frozenset[str] = frozenset()  # what this reader marked, as "card:online-softmax"
@@ -96,11 +97,19 @@ def site_of(request: Request) -> Site:
         viewer=getattr(request.state, "viewer", None),
         theme=_theme(request.cookies.get(THEME_COOKIE, "auto")),
         path=request.url.path,
+        origin=origin_of(request),
         banners=tuple(getattr(request.state, "banners", ())),
         shortcuts=getattr(request.state, "shortcuts", True),
         bookmarked=getattr(request.state, "bookmarked", frozenset()),
         noted=getattr(request.state, "noted", frozenset()),
     )
+
+
+def origin_of(request: Request) -> str:
+    """The configured public origin, or the one that the request came to where none is configured."""
+    app = request.scope.get("app")
+    settings = getattr(app and app.state, "settings", None)
+    return getattr(settings, "public_origin", "") or f"{request.url.scheme}://{request.url.netloc}"
 
 
 def _theme(text: str) -> Theme:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Generic, TypedDict, TypeVar
 
 from markupsafe import Markup
@@ -68,6 +69,7 @@ class Common(TypedDict):
     drills: tuple[str, ...]
     sources: tuple[Source, ...]
     draft: bool
+    published: date | None
     path: str
 
 
@@ -173,6 +175,7 @@ def _common(document: Document, meta: ItemMeta, page: Page, drills: Sequence[str
         drills=tuple(drills),
         sources=_sources(document, meta, page),
         draft=meta.draft,
+        published=meta.published,
         path=document.file,
     )
 

@@ -7,6 +7,7 @@ Every field of type `Markup` is HTML that the compiler made from authored Markdo
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
@@ -99,6 +100,7 @@ class Item:
     drills: tuple[str, ...]
     sources: tuple[Source, ...]
     draft: bool
+    published: date | None
     text: str
     path: str  # the file it came from, relative to the content folder
 

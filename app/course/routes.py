@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
-from app.course.access import View
+from app.course import crawl
+from app.course.access import View, visible_to
 from app.course.models import Kind, Link
 from app.course.present import (
     Reader,
@@ -21,11 +22,12 @@ from app.course.present import (
 )
 from app.course.search import search
 from app.course.store import current, view_of
-from app.templating import render
+from app.templating import origin_of, render
 
 router = APIRouter(include_in_schema=False)
 
 MOST_SUGGESTED = 8
+AN_HOUR = "public, max-age=3600"
 FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -104,6 +106,24 @@ def suggest(request: Request, q: str = "") -> Response:
     return JSONResponse(found, headers={"Cache-Control": "private, no-store"})
 
 
+@router.get("/sitemap.xml")
+def sitemap(request: Request) -> Response:
+    """Every address that is there for everybody."""
+    return _xml(crawl.sitemap(visible_to(None, current(request)), origin_of(request)), "application/xml")
+
+
+@router.get("/feed.xml")
+def feed(request: Request) -> Response:
+    """What is new."""
+    return _xml(crawl.feed(visible_to(None, current(request)), origin_of(request)), "application/atom+xml")
+
+
+@router.get("/robots.txt")
+def robots(request: Request) -> Response:
+    """What crawlers need not fetch."""
+    return PlainTextResponse(crawl.robots(origin_of(request)), headers={"Cache-Control": AN_HOUR})
+
+
 @router.get("/course/math-{digest}.css")
 def math_css(request: Request, digest: str) -> Response:
     """The rules that formulas need in place of inline styles. Its address changes with its content."""
@@ -116,6 +136,10 @@ def math_css(request: Request, digest: str) -> Response:
 def _reader(request: Request) -> Reader:
     done = frozenset(_links(getattr(request.state, "read_items", ())))
     return Reader(view_of(request), done)
+
+
+def _xml(body: bytes, kind: str) -> Response:
+    return Response(body, media_type=kind, headers={"Cache-Control": AN_HOUR})
 
 
 def _links(names: object) -> list[Link]:

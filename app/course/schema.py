@@ -5,6 +5,7 @@ An unknown key, a wrong type or a value out of range is a problem with its line,
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, StringConstraints, ValidationError
@@ -55,6 +56,7 @@ class ItemMeta(Strict):
     requires: list[Id] = []  # cards to know first
     aliases: list[Id] = []  # ids this item had before; their addresses redirect
     draft: bool = False
+    published: date | None = None  # the day it went out; the feed holds what has one
     sources: list[SourceMeta] = []
 
 
