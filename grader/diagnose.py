@@ -101,7 +101,7 @@ def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> t
         nearest_passing=probed.passing,
         error_by_tiles=probed.curve,
         trend=probed.trend.words if probed.trend else "",
-        question=hints.question(hints.load_matrix(drill.folder), signature),
+        question=failed[0].question or hints.question(hints.load_matrix(drill.folder), signature),
         related=(*drill.cards, *drill.questions),
     )
     return diagnosis, signature

@@ -30,6 +30,7 @@ import numpy as np
 from grader import blame, landlock, lanes, stopwatch, tensors, wire
 from grader.device import Device
 from grader.evidence import Recorder, View, pointer
+from grader.served import Served
 
 MODULE: Final = "submission"
 READ: Final = 1 << 20
@@ -61,13 +62,18 @@ class Channel:
             self._waiting.extend(self._frames.feed(data))
         return wire.decode_order(self._waiting.pop(0))
 
+    def ask(self, question: wire.Answer) -> wire.Order:
+        """Send a question in the middle of a call, and wait for what the judge says to it."""
+        self.send(question)
+        return self.receive()
+
 
 def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> None:
     """Serve one submission over the inherited socket."""
     faulthandler.enable()  # a crash in native code names the learner's line on stderr
     started = time.perf_counter()
     channel = Channel(descriptor)
-    session = Session(framework, device, answer_bytes)
+    session = Session(framework, device, answer_bytes, channel.ask)
     channel.send(wire.Ready(seconds=time.perf_counter() - started))
     while True:
         order = channel.receive()
@@ -85,6 +91,8 @@ def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> Non
                 answer = session.replay(order)
             case wire.Compile():
                 answer = session.compile(order)
+            case wire.Given():
+                continue  # to a question that nobody waits for any more
             case wire.Bye():
                 return
         for stream in (sys.stdout, sys.stderr):
@@ -113,7 +121,15 @@ def confine(limits: wire.Confine) -> None:
 class Session:
     """The frameworks, the lane, and one learner's file."""
 
-    def __init__(self, framework: str, device: str, answer_bytes: int) -> None:
+    def __init__(
+        self,
+        framework: str,
+        device: str,
+        answer_bytes: int,
+        ask: Callable[[wire.Answer], wire.Order] | None = None,
+    ) -> None:
+        """`ask` puts a question to the judge; without it no function can be served."""
+        self._ask = ask or _unserved
         self._recorder = Recorder()
         self._answer_bytes = answer_bytes
         self._filename = ""
@@ -173,7 +189,11 @@ class Session:
         if entry is None:
             return wire.Failed(kind="refused", message=f"There is no entry {order.entry}.")
         given: list[tensors.Given] = []
-        arguments = [self._workshop.make(value, given) for value in order.args]
+        served = Served(self._ask, self._workshop, self._answer_bytes)
+        arguments = [
+            served.function(value) if isinstance(value, wire.Handle) else self._workshop.make(value, given)
+            for value in order.args
+        ]
         owners = [_owner(value, given) for value in arguments]
         self._recorder.begin(
             [made.place() if made and self._traced else None for made in owners],
@@ -184,9 +204,11 @@ class Session:
         try:
             gpu = self._gpu
             value = entry(*arguments) if gpu is None else gpu.call(entry, arguments, muted=order.muted)
+            served.close()
             self._workshop.synchronize()
             return self._answer(order, value, given, owners, before)
         except BaseException as error:
+            served.close()
             failed = blame.failed(error, self._filename, self._findings())
             if failed.kind != "raised":
                 return failed
@@ -270,6 +292,10 @@ class Session:
         found = zip(wire.arrays_in(taken), places, strict=True)
         known = [(array, place, self._recorder.region(place.address)) for array, place in found]
         return [pointer(region, place, array.dtype) for array, place, region in known if region is not None]
+
+
+def _unserved(question: wire.Answer) -> wire.Order:
+    raise RuntimeError("nobody is there to answer")
 
 
 def _lane(framework: str, device: str) -> lanes.Lane:

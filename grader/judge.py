@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,18 +23,35 @@ from grader.abilities import counts_traffic
 from grader.compare import Comparison, Feature, Tiling, compare
 from grader.compare_exact import compare_exactly
 from grader.drill import Drill
-from grader.kit import DTYPES, Ask, Case, Exact, Output, Placed, Reply, Values, decode, generator
+from grader.kit import (
+    DTYPES,
+    Argument,
+    Ask,
+    Case,
+    Checked,
+    Exact,
+    Output,
+    Placed,
+    Reply,
+    Served,
+    Values,
+    decode,
+    generator,
+)
 from grader.pool import Failure
 from grader.rules import block_for, blocks_of, broken_rule, traffic
+from grader.serving import Service, as_given, handles
 from grader.suite import Answers, BrokenDrill
-from grader.verdict import CaseResult, Finding, Lane, Outcome, Traffic
-from grader.wire import Array, Call, Malformed, Other, Replay, Returned, to_numpy
+from grader.verdict import Calls, CaseResult, Finding, Lane, Mark, Outcome, Report, Traffic
+from grader.wire import Array, Call, Given, Malformed, Other, Replay, Returned, Wanted, to_numpy
 
 
 class Caller(Protocol):
     """The part of a runner that the judge needs."""
 
-    def call(self, call: Call, seconds: float) -> Returned | Failure: ...
+    def call(
+        self, call: Call, seconds: float, serve: Callable[[Wanted], Given] | None = None
+    ) -> Returned | Failure: ...
 
 
 class Replayer(Protocol):
@@ -69,6 +86,7 @@ class Judged:
     runner_lost: bool = False  # the runner can't be called again
     problem: str = ""  # for operators, with `Outcome.GRADER_PROBLEM`
     calls: tuple[tuple[Ask, Returned], ...] = ()  # what was asked and answered, without the values
+    question: str = ""  # that a check asks
 
     @property
     def accepted(self) -> bool:
@@ -94,6 +112,9 @@ class _Call:
     runner_lost: bool = False
     problem: str = ""
     call: tuple[Ask, Returned] | None = None
+    served: Calls | None = None
+    report: Report | None = None
+    question: str = ""
 
     def end(self, outcome: Outcome, *features: Feature) -> None:
         """It ends here; the words of the first feature say why."""
@@ -137,14 +158,18 @@ def _exchange(bench: Bench, ask: Ask, runner: Caller, seconds: float, number: in
     order = Call(
         id=number,
         entry=ask.entry,
-        args=[sent(argument) if isinstance(argument, Placed) else argument for argument in ask.args],
+        args=[_travels(position, argument) for position, argument in enumerate(ask.args)],
         return_args=sorted(written | set(ask.reuse)),
     )
+    service = Service(ask)
     started = time.perf_counter()
-    reply = runner.call(order, seconds)
-    call = _Call(run=time.perf_counter() - started)
+    reply = runner.call(order, seconds, service) if service else runner.call(order, seconds)
+    call = _Call(run=time.perf_counter() - started - service.seconds, served=service.calls)
     call.findings = tuple(_finding(found) for found in reply.findings)
-    if isinstance(reply, Failure):
+    if served := service.overdrawn:
+        call.end(Outcome.RULE_BROKEN, Feature("calls", messages.too_many_calls(served.name, served.limit)))
+        call.runner_lost = isinstance(reply, Failure) and reply.kind in LOST
+    elif isinstance(reply, Failure):
         if reply.kind != "raised" or not ask.raises:
             _failed(call, bench.drill, reply, seconds)
         elif complaint := _not_as_asked(bench.drill, ask, reply):
@@ -182,6 +207,12 @@ def _finding(found: wire.Finding) -> Finding:
     return Finding(
         line=found.line if found.line > 0 else None, text=messages.plain(found.text, 600), severity=severity
     )
+
+
+def _travels(position: int, argument: Argument) -> wire.Value:
+    if isinstance(argument, Served):
+        return handles(position, argument)
+    return sent(argument) if isinstance(argument, Placed) else argument
 
 
 def sent(argument: Placed) -> Array:
@@ -278,6 +309,9 @@ def _compared(
         if isinstance(output, Exact):
             yield output.name, compare_exactly(output.name, actual, wanted), messages.wrong_value(output.name)
             continue
+        if isinstance(output, Checked):
+            yield output.name, _checked(call, output, actual), call.report.words if call.report else ""
+            continue
         allowed = output.tolerance(wanted, inputs)
         found = compare(output.name, actual, wanted, allowed, _tiling(output, call.blocks), inputs)
         wrong = found.mismatch.wrong if found.mismatch else 0
@@ -288,6 +322,23 @@ def _compared(
         else:
             words = messages.wrong_values(output.name, wrong, actual.size)
         yield output.name, found, words
+
+
+def _checked(call: _Call, output: Checked, actual: object) -> Comparison:
+    """What the drill's own check says of a value, kept for the learner."""
+    found = output.check(as_given(actual))
+    call.report = Report(
+        words=messages.plain(found.words, 600),
+        marks=tuple(
+            Mark(group=mark.group, name=mark.name, ok=mark.ok, words=messages.plain(mark.words, 400))
+            for mark in found.marks
+        ),
+        figures=found.figures,
+        by_person=found.by_person,
+    )
+    call.question = "" if found.accepted else found.question
+    features = tuple(Feature(key, "") for key in found.features)
+    return Comparison(0.0) if found.accepted is True else Comparison(None, features=features)
 
 
 def _outputs(drill: Drill, ask: Ask, reply: Returned) -> tuple[list[Any], Feature | None]:
@@ -301,7 +352,7 @@ def _outputs(drill: Drill, ask: Ask, reply: Returned) -> tuple[list[Any], Featur
     taken: list[Any] = []
     for output in ask.outputs:
         value: Any = next(returned) if output.argument is None else reply.args.get(output.argument)
-        if isinstance(output, Exact):
+        if isinstance(output, Exact | Checked):
             taken.append(value)
         elif output.shape == () and (number := _number(value)) is not None:
             taken.append(number)
@@ -416,6 +467,8 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         detail=last.detail,
         line=last.line,
         seconds=run,
+        calls=max((call.served for call in calls if call.served), key=lambda served: served.used, default=None),
+        report=last.report,
     )
     return Judged(
         case=case,
@@ -430,4 +483,5 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         runner_lost=last.runner_lost,
         problem=last.problem,
         calls=tuple(call.call for call in calls if call.call is not None),
+        question=last.question,
     )

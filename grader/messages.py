@@ -125,6 +125,20 @@ def too_many_stores(output: str, got: int, allowed: int) -> str:
     return f"An element of the {output} was stored {times(got)}; the contract allows {times(allowed)}."
 
 
+# A case: a function that the judge serves.
+
+
+def calls_spent(name: str, allowed: int) -> str:
+    return f"{name}: all {allowed} calls are spent"
+
+
+def too_many_calls(name: str, allowed: int) -> str:
+    return (
+        f"{name} was called more than {allowed} times. Every call counts, also one that it refuses; which of yours "
+        "told you nothing that you did not know before?"
+    )
+
+
 # A case: the call at full size, timed.
 
 TIMED = "at full size, timed"
@@ -292,10 +306,15 @@ def sentence(
     first = next(result for result in results if result.outcome is not Outcome.ACCEPTED)
     if first.name == LOADING:
         return _loading(outcome)
+    if first.report is not None:
+        return first.report.words
     return _failed(outcome, first, results, expected)
 
 
 def accepted(results: Sequence[CaseResult], skipped: int) -> str:
+    checked = next((result.report for result in results if result.report is not None), None)
+    if checked is not None:
+        return checked.words
     visible = sum(result.visible for result in results)
     hidden = len(results) - visible
     text = f"Accepted: all {count(len(results), 'case')} passed, {visible} visible and {hidden} hidden."
@@ -319,7 +338,11 @@ def _failed(outcome: Outcome, first: CaseResult, results: Sequence[CaseResult], 
     which = f"the case “{first.name}”" if first.visible else "a hidden case"
     what = {
         Outcome.WRONG_ANSWER: f"Wrong answer in {which}",
-        Outcome.RULE_BROKEN: f"The numbers are right, but a rule of the contract is broken in {which}",
+        Outcome.RULE_BROKEN: (
+            f"{first.calls.name} was called more than {first.calls.allowed} times in {which}"
+            if first.calls is not None
+            else f"The numbers are right, but a rule of the contract is broken in {which}"
+        ),
         Outcome.RUNTIME_ERROR: f"Your code raised an exception or crashed in {which}",
         Outcome.COMPILE_ERROR: f"Your kernel did not compile in {which}",
         Outcome.TIME_LIMIT: f"Out of time in {which}",
@@ -394,6 +417,7 @@ BY_KIND = {
     "inputs_changed": "Which of your statements write to memory, and does all of it belong to the result?",
     "scratch": "Which of your buffers grows with the product of two lengths, and does it have to exist as a whole?",
     "memory": "Which of your intermediate results is the largest, and when is it let go?",
+    "calls": "Write down what each call can tell you, before you make it. Which two of yours have the same answer?",
     "exception": "Which arguments does the contract refuse, and with which exception?",
 }
 

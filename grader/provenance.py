@@ -28,7 +28,7 @@ class Muted:
 
     runner: Caller
 
-    def call(self, call: Any, seconds: float) -> Returned | Failure:
+    def call(self, call: Any, seconds: float, serve: object = None) -> Returned | Failure:
         muted = msgspec.structs.replace(call, muted=True) if isinstance(call, Call) else call
         return self.runner.call(muted, seconds)
 

@@ -13,6 +13,7 @@ import os
 import selectors
 import signal
 import time
+from collections.abc import Callable
 from typing import Final, Protocol
 
 import msgspec
@@ -37,6 +38,7 @@ WATCH_SECONDS: Final = 0.05  # how often memory is looked at where no cgroup lim
 LAST_WORDS_SECONDS: Final = 1.0  # for a process whose channel closed to end by itself
 
 
+Serve = Callable[[wire.Wanted], wire.Given]
 Measured = wire.Staged | wire.Timed | wire.Audited
 ANSWER_TO: Final[dict[type, type[Measured]]] = {
     wire.Stage: wire.Staged,
@@ -130,9 +132,15 @@ class Runner:
             return answer
         return self._wrong("answered a file with something else")
 
-    def call(self, order: wire.Call | wire.Replay, seconds: float) -> wire.Returned | Failure:
-        """Call one entry, within `seconds`. After an exception in the learner's code another call may be made."""
-        answer = self._ask(order, seconds)
+    def call(
+        self, order: wire.Call | wire.Replay, seconds: float, serve: Serve | None = None
+    ) -> wire.Returned | Failure:
+        """Call one entry, within `seconds`. After an exception in the learner's code another call may be made.
+
+        `serve` answers what the code asks for meanwhile. It raises `wire.Malformed` for what it never offered; the
+        time that it takes is not the learner's.
+        """
+        answer = self._ask(order, seconds, serve)
         if isinstance(answer, wire.Failed):
             return learner_failure(answer)
         if isinstance(answer, Failure):
@@ -193,23 +201,43 @@ class Runner:
             self._box.close()
         return self._console.result()
 
-    def _ask(self, order: wire.Order | None, seconds: float) -> wire.Answer | Failure:
+    def _ask(self, order: wire.Order | None, seconds: float, serve: Serve | None = None) -> wire.Answer | Failure:
         if self._closed:
             return Failure(FailureKind.REFUSED, "The runner is closed.")
         if self._failure is not None:
             return self._failure
         allowed = min(seconds, self._limits.total_seconds - self._spent)
         started = time.monotonic()
+        ours = 0.0
         try:
-            return self._exchange(self._pack(order), started + allowed)
+            answer = self._exchange(self._pack(order), started + allowed)
+            while isinstance(answer, wire.Wanted):
+                asked = time.monotonic()
+                given = self._pack(self._serve(answer, serve))
+                ours += time.monotonic() - asked
+                answer = self._exchange(given, started + allowed + ours)
+            return answer
         except NoAnswer as none:
             self._failure = none.failure
             self._box.kill()
             return none.failure
         finally:
-            self.seconds = time.monotonic() - started
+            self.seconds = time.monotonic() - started - ours
             if order is not None:
                 self._spent += self.seconds
+
+    def _serve(self, wanted: wire.Wanted, serve: Serve | None) -> wire.Given:
+        """What the judge says to a question. An exception of its own ends the runner: somebody waits in there."""
+        if serve is None:
+            raise NoAnswer(FailureKind.MALFORMED, "The process asked for something, and nothing is served here.")
+        try:
+            return serve(wanted)
+        except wire.Malformed as error:
+            raise NoAnswer(FailureKind.MALFORMED, f"The process sent {error}.") from None
+        except Exception:
+            self._failure = Failure(FailureKind.REFUSED, "A served function failed.")
+            self._box.kill()
+            raise
 
     def _pack(self, order: wire.Order | None) -> memoryview:
         if order is None:

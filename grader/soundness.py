@@ -19,6 +19,7 @@ from grader.kit import (
     DTYPES,
     Ask,
     Case,
+    Checked,
     Exact,
     Output,
     Placed,
@@ -114,6 +115,11 @@ def _numbers(suite: Suite, step: Step) -> Iterator[tuple[str, str]]:
             if not compare_exactly(output.name, again, expected).accepted:
                 yield f"the reference and the other formula differ in {output.name}", "find out which is wrong"
             continue
+        if isinstance(output, Checked):
+            for whose, value in (("reference", expected), ("other answer", again)):
+                if not output.check(value).accepted:
+                    yield f"the check refuses the {whose} for {output.name}", "mend the check, or the answer"
+            continue
         scale = max(1.0, *(float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in inputs)) if inputs else 1.0
         allowed = output.tolerance(expected, inputs)
         close = np.isclose(expected, again, rtol=AGREE * scale, atol=1e-300)
@@ -174,7 +180,7 @@ def _is_plain(output: object) -> bool:
 def _wrong(fault: Fault, answers: Answers, step: Step) -> tuple[Any, ...] | None:
     if step.ask.peak_bytes is not None:
         return None  # it is there to measure memory and too large to be computed a dozen times
-    if step.ask.raises or any(isinstance(output, Exact) for output in step.ask.outputs):
+    if step.ask.raises or not all(isinstance(output, Output) for output in step.ask.outputs):
         return None
     block = step.case.block if answers.suite.tiled else None
     return fault(step.case, step.ask, answers.reference[step.ask.entry], block)
@@ -186,6 +192,10 @@ def accepted(step: Step, results: tuple[Any, ...]) -> bool:
     for output, expected, actual in zip(step.ask.outputs, step.expected, results, strict=True):
         if isinstance(output, Exact):
             if not compare_exactly(output.name, actual, expected).accepted:
+                return False
+            continue
+        if isinstance(output, Checked):
+            if not output.check(actual).accepted:
                 return False
             continue
         if np.shape(actual) != expected.shape:

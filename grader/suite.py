@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from grader.drill import Drill
-from grader.kit import Argument, Ask, Exact, Placed, Suite, faults_of, faults_of_timed
+from grader.kit import Argument, Ask, Checked, Exact, Placed, Served, Suite, faults_of, faults_of_timed
 
 Reference = dict[str, Callable[..., object]]
 
@@ -94,7 +94,7 @@ def evaluate(function: Callable[..., object], ask: Ask) -> tuple[Any, ...]:
         raise BrokenDrill(f"the reference of {ask.entry} gives {len(parts)} results for {len(ask.outputs)} outputs")
     checked: list[Any] = []
     for part, output in zip(parts, ask.outputs, strict=True):
-        if isinstance(output, Exact):
+        if isinstance(output, Exact | Checked):
             checked.append(part)
             continue
         array = np.asarray(part, dtype=np.float64)
@@ -119,5 +119,9 @@ def _refused(function: Callable[..., object], arguments: tuple[object, ...], ask
 
 
 def plain_value(argument: Argument) -> object:
-    """What a reference function gets for an argument: float64 values, or the plain value itself, copied."""
+    """What a reference function gets for an argument: float64 values, the function that is served, or the plain
+    value itself, copied.
+    """
+    if isinstance(argument, Served):
+        return argument.function
     return argument.values.copy() if isinstance(argument, Placed) else copy.deepcopy(argument)

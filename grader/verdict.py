@@ -78,6 +78,36 @@ class TileMap(Struct, frozen=True, kw_only=True):
     cells: tuple[tuple[float | None, ...], ...]
 
 
+class Calls(Struct, frozen=True, kw_only=True):
+    """How often a served function was called, and what with, in words: one line a call, refused ones included."""
+
+    name: str
+    used: int
+    allowed: int
+    log: tuple[str, ...] = ()
+
+
+class Mark(Struct, frozen=True, kw_only=True):
+    """One thing that a check looked at. Marks of one `group` belong together."""
+
+    group: str
+    name: str
+    ok: bool
+    words: str = ""
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """What a check found that compares with no expected value: a test suite, an outline. `words` is one sentence.
+
+    `figures` are (what, how much). `by_person`: a person scores what a machine can't.
+    """
+
+    words: str
+    marks: tuple[Mark, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
+    by_person: bool = False
+
+
 class CaseResult(Struct, frozen=True, kw_only=True):
     """One case of the suite. A hidden case names no shape, no data and no numbers."""
 
@@ -93,6 +123,8 @@ class CaseResult(Struct, frozen=True, kw_only=True):
     detail: str = ""  # what was raised, in the learner's words and lines
     line: int | None = None  # the learner's line, from 1
     seconds: float = 0.0
+    calls: Calls | None = None  # of a function that the judge served
+    report: Report | None = None  # of a check
 
 
 class Probe(Struct, frozen=True, kw_only=True):

@@ -104,8 +104,18 @@ def to_numpy(array: Array) -> NDArray[Any]:
     return np.lib.stride_tricks.as_strided(flat, array.shape, strides, writeable=False)
 
 
-# Value: Array | int | float | bool | str | None | list[Value] | dict[str, Value]. Checked by `restore`, not by its
-# type, since msgspec cannot tell a struct from a dict in one union.
+class Handle(Struct, frozen=True, kw_only=True, tag="handle"):
+    """Stands for a function that the judge keeps to itself and answers calls of. Only a judge sends one.
+
+    It holds a number and the names of the parameters: nothing that would tell one function from another.
+    """
+
+    id: int
+    parameters: list[str]
+
+
+# Value: Array | Handle | int | float | bool | str | None | list[Value] | dict[str, Value]. Checked by `restore`,
+# not by its type, since msgspec cannot tell a struct from a dict in one union.
 Value = Any
 
 
@@ -240,11 +250,22 @@ class Compile(Struct, frozen=True, kw_only=True, tag="compile"):
     globals: dict[str, int | float | bool | str] = {}
 
 
+class Given(Struct, frozen=True, kw_only=True, tag="given"):
+    """What came of a `Wanted`: a value, or the exception to raise: its class, one of `GIVEN_ERRORS`, and words."""
+
+    value: Value = None
+    error: str = ""
+    message: str = ""
+
+
+GIVEN_ERRORS: Final = frozenset({"TypeError", "ValueError", "RuntimeError"})
+
+
 class Bye(Struct, frozen=True, kw_only=True, tag="bye"):
     """End now."""
 
 
-Order = Confine | Load | Call | Stage | Batch | Audit | Replay | Compile | Bye
+Order = Confine | Load | Call | Stage | Batch | Audit | Replay | Compile | Given | Bye
 
 
 # runner → judge
@@ -388,6 +409,13 @@ class Returned(Struct, frozen=True, kw_only=True, tag="returned"):
     results: list[Pointer] = []  # where each array of `value` lies, if it lies in such a memory
 
 
+class Wanted(Struct, frozen=True, kw_only=True, tag="wanted"):
+    """During a `Call`: the value of the function `handle` at `args`. Answered with a `Given`."""
+
+    handle: int
+    args: list[Value]
+
+
 class Staged(Struct, frozen=True, kw_only=True, tag="staged"):
     """Ready to be timed. What the device is like is believed only of a runner without a learner's code."""
 
@@ -442,7 +470,7 @@ class Other(Struct, frozen=True, kw_only=True, tag="other"):
     type_name: str
 
 
-Answer = Ready | Loaded | Failed | Returned | Staged | Timed | Audited | Compiled
+Answer = Ready | Loaded | Failed | Returned | Wanted | Staged | Timed | Audited | Compiled
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _ANSWERS: Final = msgspec.msgpack.Decoder(Answer)
@@ -493,6 +521,10 @@ def decode_answer(payload: bytes) -> Answer:
             answer = msgspec.structs.replace(answer, value=restore(answer.value))
             for array in (*answer.args.values(), *arrays_in(answer.value)):
                 array.check_answer()
+        if isinstance(answer, Wanted):
+            answer = msgspec.structs.replace(answer, args=restore(answer.args))
+            for array in arrays_in(answer.args):
+                array.check_answer()
         if isinstance(answer, Audited):
             for array in answer.parts:
                 array.check_answer()
@@ -508,13 +540,18 @@ def decode_order(payload: bytes) -> Order:
     except (msgspec.MsgspecError, RecursionError) as error:
         raise Malformed(f"not an order: {error}") from None
     if isinstance(order, Call | Stage | Replay):
-        return msgspec.structs.replace(order, args=[restore(value) for value in order.args])
+        return msgspec.structs.replace(order, args=[restore(value, handles=True) for value in order.args])
+    if isinstance(order, Given):
+        return msgspec.structs.replace(order, value=restore(order.value))
     return order
 
 
-def restore(value: object) -> Value:
-    """`value` as decoded without types, with its `Array` and `Other` structs made again and every part checked."""
-    return _Restorer().restore(value, 0)
+def restore(value: object, *, handles: bool = False) -> Value:
+    """`value` as decoded without types, with its structs made again and every part checked.
+
+    These are `Array` and `Other`, and `Handle` where the judge speaks.
+    """
+    return _Restorer(Array | Other | Handle if handles else Array | Other).restore(value, 0)
 
 
 def arrays_in(value: Value) -> Iterator[Array]:
@@ -529,7 +566,8 @@ def arrays_in(value: Value) -> Iterator[Array]:
 class _Restorer:
     """One walk over one value, with a budget of nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, structs: Any) -> None:
+        self._structs = structs
         self._left = MAX_NODES
 
     def restore(self, value: object, depth: int) -> Value:
@@ -546,7 +584,7 @@ class _Restorer:
 
     def _restore_dict(self, value: dict[Any, Any], depth: int) -> Value:
         if TAG in value:
-            tagged: Array | Other = msgspec.convert(value, Array | Other)
+            tagged: Array | Other | Handle = msgspec.convert(value, self._structs)
             return tagged.check() if isinstance(tagged, Array) else tagged
         if not all(isinstance(key, str) for key in value):
             _refuse("a dict whose keys are not text")

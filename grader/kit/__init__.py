@@ -1,7 +1,7 @@
 """What a drill's suite and reference may import; NumPy only, and nothing else of ours.
 
 Reading order: `dtypes` (exact rounding) → `data` and `shapes` (what is drawn) → `place` (where it lies) →
-`tolerance` (how close is right) → `case` (how a suite is written).
+`tolerance` (how close is right) → `served` and `checked` (what is no array) → `case` (how a suite is written).
 """
 
 from grader.kit.attention import AttentionShape, attention_inputs, near_attention, visible_keys
@@ -20,10 +20,12 @@ from grader.kit.case import (
     Suite,
     faults_of,
 )
+from grader.kit.checked import Checked, Mark, Report
 from grader.kit.data import DATA, Data, build, generator
 from grader.kit.dtypes import DTYPES, DType, Raw, Values, decode, encode, half_ulp, rounded
 from grader.kit.e4m3 import e4m3
 from grader.kit.place import GUARD, LAYOUTS, Placed, place, window
+from grader.kit.served import BadCall, Foreign, Served, as_matrix
 from grader.kit.shapes import lengths, tile_block
 from grader.kit.timed import Fresh, Part, Slices, Timed, faults_of_timed
 from grader.kit.tolerance import (
@@ -46,13 +48,17 @@ __all__ = [
     "Ask",
     "AttentionShape",
     "Axis",
+    "BadCall",
     "BadTolerance",
     "Case",
+    "Checked",
     "DType",
     "Data",
     "Exact",
+    "Foreign",
     "Fresh",
     "Json",
+    "Mark",
     "Output",
     "Part",
     "Placed",
@@ -61,11 +67,14 @@ __all__ = [
     "Promise",
     "Raw",
     "Reply",
+    "Report",
+    "Served",
     "Slices",
     "Suite",
     "Timed",
     "Tolerance",
     "Values",
+    "as_matrix",
     "attention_inputs",
     "big_enough",
     "build",

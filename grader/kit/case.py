@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from grader.kit.checked import Checked
 from grader.kit.data import DATA
 from grader.kit.dtypes import DTYPES, Values
 from grader.kit.place import LAYOUTS, Placed
+from grader.kit.served import Served
 from grader.kit.tolerance import Tolerance
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 Plain = int | float | bool | str | None
 Json = Plain | Sequence["Json"] | Mapping[str, "Json"]
-Argument = Placed | Json
+Argument = Placed | Served | Json
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Exact:
     argument: ClassVar[None] = None
 
 
-Promise = Output | Exact
+Promise = Output | Exact | Checked
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class Suite:
     around: Callable[[tuple[int, ...]], tuple[Case, ...]] = field(default=lambda blocks: ())
     gpu_cases: tuple[Case, ...] = ()  # larger ones, for the GPU lane alone, after the others
     timed: Timed | None = None  # the call that the GPU lane times
+    public: bool = False  # nothing here could be fitted to, so no case needs to be hidden
 
     @property
     def tiled(self) -> Axis | None:
@@ -195,7 +198,7 @@ def faults_of(suite: Suite) -> list[str]:
                 faults.append(f"{label} has {what} {value!r}; known are {', '.join(sorted(known))}")
     if suite.cases and not any(case.visible for case in suite.cases):
         faults.append("no case is visible, so a learner would have nothing to look at")
-    if suite.cases and all(case.visible for case in suite.cases):
+    if suite.cases and not suite.public and all(case.visible for case in suite.cases):
         faults.append("no case is hidden")
     if any(case.visible for case in suite.around(())):
         faults.append("cases around the launched blocks must be hidden")

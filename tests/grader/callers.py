@@ -50,7 +50,7 @@ class Direct:
     digests: list[str] | None = None
     calls: list[wire.Call] = field(default_factory=list)
 
-    def call(self, call: wire.Call, seconds: float) -> wire.Returned | Failure:
+    def call(self, call: wire.Call, seconds: float, serve: object = None) -> wire.Returned | Failure:
         self.calls.append(call)
         storages: dict[int, NDArray[Any]] = {}
         args = []

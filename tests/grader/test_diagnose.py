@@ -36,7 +36,7 @@ def test_the_block_is_the_one_that_was_launched() -> None:
 class Raising(Direct):
     """Raises where the last tile is partial, and then reports no launch, as a runner does."""
 
-    def call(self, call: Call, seconds: float) -> Returned | Failure:
+    def call(self, call: Call, seconds: float, serve: object = None) -> Returned | Failure:
         if call.args[0].shape[1] % 8:
             return Failure(FailureKind.RAISED, "IndexError: past the end")
         return super().call(call, seconds)

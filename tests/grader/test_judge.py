@@ -125,7 +125,7 @@ def test_the_call_limit_and_the_total_limit_are_told_apart() -> None:
 
 def test_a_reply_to_another_call_is_our_problem() -> None:
     class Stale(Direct):
-        def call(self, call: Call, seconds: float) -> Returned | Failure:
+        def call(self, call: Call, seconds: float, serve: object = None) -> Returned | Failure:
             return Returned(id=call.id + 1, value=None)
 
     assert judge(Stale(right)).result.outcome is Outcome.GRADER_PROBLEM
@@ -216,7 +216,7 @@ def stepper(double: Callable[[Any], object], add_one: Callable[[Any], object], t
     functions = {"double": double, "add_one": add_one}
 
     class Both(Direct):
-        def call(self, call: Call, seconds: float) -> Returned | Failure:
+        def call(self, call: Call, seconds: float, serve: object = None) -> Returned | Failure:
             self.function = functions[call.entry]
             return super().call(call, seconds)
 

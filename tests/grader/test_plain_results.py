@@ -78,7 +78,7 @@ class Raises:
     def __init__(self, *names: str, kind: FailureKind = FailureKind.RAISED, digest: str | None = None) -> None:
         self.names, self.kind, self.digest = names, kind, digest
 
-    def call(self, call: Call, seconds: float) -> Failure:
+    def call(self, call: Call, seconds: float, serve: object = None) -> Failure:
         sha = self.digest or hashlib.sha256(call.args[0].storage).hexdigest()
         return Failure(self.kind, f"{self.names[0]}: no", error=self.names, args_digest=(sha,))
 
@@ -155,7 +155,7 @@ def test_a_reused_argument_still_has_guards() -> None:
 @pytest.mark.parametrize(("peak", "ok"), [(0, True), (1000, True), (1001, False), (-1, False)])
 def test_memory_above_the_limit_or_not_measured_breaks_the_rule(peak: int, ok: bool) -> None:
     class Measured(Direct):
-        def call(self, call: Call, seconds: float) -> Returned | Failure:
+        def call(self, call: Call, seconds: float, serve: object = None) -> Returned | Failure:
             reply = super().call(call, seconds)
             assert isinstance(reply, Returned)
             return Returned(id=reply.id, value=reply.value, args_digest=reply.args_digest, peak_bytes=peak)
