@@ -15,7 +15,7 @@ import numpy as np
 from grader import messages
 from grader.compare import Feature
 from grader.drill import Drill
-from grader.kit import DTYPES, Argument, Ask, Exact, Output, Placed
+from grader.kit import DTYPES, Argument, Ask, Output, Placed
 from grader.verdict import Traffic
 from grader.wire import Launch, Moved, Returned
 
@@ -140,7 +140,7 @@ def _returned_keys(ask: Ask) -> list[tuple[str, str]]:
     keys = []
     results = 0
     for output in ask.outputs:
-        if isinstance(output, Exact):
+        if not isinstance(output, Output):
             continue
         if output.argument is None:
             keys.append((f"ret{results}", output.name))

@@ -19,7 +19,7 @@ TILES = (16, 32, 64, 128)
 
 @dataclass(frozen=True)
 class Kernel:
-    """Attention over keys in tiles: float32, but for what its fault says. Called with q, k, v as the contract says."""
+    """Attention over keys in tiles: float32, but for what its fault says."""
 
     fault: str
     tile: int = 32
@@ -130,8 +130,8 @@ def ask(kernel: Kernel) -> Ask:
 def by_measurement(kernel: Kernel) -> str:
     """Three calls, each on inputs that all faults but one leave alone.
 
-    One column, one query of 1: the scores are the keys. A key that stands out is first and last, so that the maximum
-    comes in the first tile from either end.
+    One column, one query of 1: the scores are the keys. A key that stands out is first and last, so that the
+    maximum comes in the first tile from either end.
     """
     one = np.ones((1, 1), np.float32)
 

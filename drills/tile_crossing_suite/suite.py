@@ -1,7 +1,7 @@
 """Cases for `tile_crossing_suite`: the learner's cases against faulty and correct kernels, on several draws.
 
-The visible case plays the cases on public data, so that it can say which kernel survives; hidden cases draw anew, and
-a case that catches a fault by luck does so only sometimes. Every kernel is NumPy in float32, with tiles of 16 × 16.
+The visible case plays the cases on public data, so that it can say which kernel survives; hidden cases draw anew,
+and a case that catches a fault by luck does so only sometimes. All kernels are float32, in tiles of 16 × 16.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from grader.kit import Ask, Case, Checked, Mark, Play, Raw, Report, Suite, Values, rounded
 
 B, D = 16, 16
-MOST_COST, LEAST_COST = 200, 13
+MOST_COST, LEAST_COST = 200, 14
 KEYS = ("q_len", "kv_len", "data", "tolerance")
 NAMES = ("normal", "rising", "falling", "negative", "constant", "spike")
-NOISE = 0.25
+QUERY_NOISE, KEY_NOISE = 0.4, 0.25
 
 
 def scores(name: str, rng: np.random.Generator, n: int) -> Values:
@@ -30,15 +30,15 @@ def scores(name: str, rng: np.random.Generator, n: int) -> Values:
         ramp = 12.0 * place - 6.0
         return ramp if name == "rising" else -ramp
     if name == "spike":
-        return np.where(np.arange(n) == n // 2, 120.0, rng.standard_normal(n))
+        return np.where(np.arange(n) == n // 2, 200.0, rng.standard_normal(n))
     return np.full(n, -8.0 if name == "negative" else 1.0)
 
 
 def inputs(name: str, rng: np.random.Generator, q_len: int, kv_len: int) -> tuple[Raw, Raw, Raw]:
     """q ``[q, D]``, k and v ``[k, D]`` in float32, so that each score lies near the wanted one."""
     direction = rng.choice([-1.0, 1.0], D)
-    noise = 0.0 if name == "constant" else NOISE
-    q = direction + noise / np.sqrt(D) * rng.standard_normal((q_len, D))
+    noise = 0.0 if name == "constant" else KEY_NOISE
+    q = direction + QUERY_NOISE * rng.standard_normal((q_len, D))
     k = scores(name, rng, kv_len)[:, None] * direction / np.sqrt(D) + noise * rng.standard_normal((kv_len, D))
     return q.astype(np.float32), k.astype(np.float32), (1 + rng.standard_normal((kv_len, D))).astype(np.float32)
 
@@ -181,9 +181,7 @@ def skips_lower(state: State, s: Raw, v: Raw, at: Tile) -> State:
     """A tile whose maximum is no news is taken for no news at all, in rows whose maximum stays."""
     after = online(state, s, v)
     stays = after.m == state.m
-    return State(
-        after.m, np.where(stays, state.total, after.total), np.where(stays[:, None], state.acc, after.acc)
-    )
+    return State(after.m, np.where(stays, state.total, after.total), np.where(stays[:, None], state.acc, after.acc))
 
 
 def half_weights(state: State, s: Raw, v: Raw, at: Tile) -> State:
@@ -336,7 +334,8 @@ def check_on(draw: Callable[[int], np.random.Generator]) -> Callable[[Any], Repo
         cost = sum(case.cost for case in suite)
         if cost > MOST_COST:
             words = f"The suite costs {cost:,} tile steps; at most {MOST_COST} are allowed."
-            return Report(False, words, features=("cost",), question="Which of your cases catch a fault that no other does?")
+            asked = "Which of your cases catch a fault that no other does?"
+            return Report(False, words, features=("cost",), question=asked)
         return judged(suite, cost, draw)
 
     return check
@@ -355,7 +354,9 @@ def judged(suite: list[Planned], cost: int, draw: Callable[[int], np.random.Gene
     return report(suite, cost, caught, alarms)
 
 
-def refused(kernel: Callable[[Raw, Raw, Raw], Raw], given: tuple[Raw, Raw, Raw], wanted: Values, tolerance: float) -> bool:
+def refused(
+    kernel: Callable[[Raw, Raw, Raw], Raw], given: tuple[Raw, Raw, Raw], wanted: Values, tolerance: float
+) -> bool:
     """Does the case say that this kernel is wrong? NaN is never within a tolerance."""
     with np.errstate(all="ignore"):
         error = np.abs(kernel(*given) - wanted).max()
@@ -382,21 +383,24 @@ def report(suite: list[Planned], cost: int, caught: dict[int, int], alarms: dict
 
 def sentence(alive: list[Kernel], alarms: dict[int, int], cost: int, score: int) -> str:
     if not alive and not alarms:
-        dear = "" if score == 100 else f" The least known cost is {LEAST_COST}."
-        return f"Every faulty kernel is caught and no correct one refused, for {cost} tile steps: {score} of 100.{dear}"
+        dear = "" if score == 100 else f" The least cost known is {LEAST_COST}."
+        return (
+            f"Accepted, {score} of 100: all faulty kernels caught, no correct one refused, {cost} tile steps.{dear}"
+        )
     parts = []
     if alive:
-        parts.append(f"{len(alive)} of {len(FAULTY)} faulty kernels pass your suite")
+        parts.append(f"Your suite lets {len(alive)} of {len(FAULTY)} faulty kernels pass")
     if alarms:
-        parts.append(f"{len(alarms)} of {len(CORRECT)} correct kernels {'is' if len(alarms) == 1 else 'are'} refused by it")
-    return ", and ".join(parts) + "."
+        parts.append(f"it refuses {len(alarms)} of {len(CORRECT)} correct ones")
+    words = ", and ".join(parts)
+    return f"{words}." if alive else f"Your suite catches every faulty kernel, but {words}."
 
 
 def question(suite: list[Planned], alive: list[Kernel], alarms: dict[int, int]) -> str:
     """One question, about the axis that most survivors need."""
     if alarms:
         case = suite[min(alarms.values())]
-        return f"Your case {case.words} refuses a kernel that is right. How large is the rounding of float32 at this size?"
+        return f"Your case {case.words} refuses a kernel that is right. What does float32 round off at this size?"
     if not alive:
         return ""
     axes = [kernel.axis for kernel in alive]

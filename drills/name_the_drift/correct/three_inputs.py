@@ -1,4 +1,4 @@
-"""Three inputs, each of which leaves all kernels but one kind alone. One query of 1, so that the keys are the scores."""
+"""Three inputs, each of which only one kind of kernel gets wrong. One query of 1: the keys are the scores."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def diagnose(kernel):
     values = np.where(scores > 0, 2.0, -2.0)
     if abs(call(kernel, scores, values) - exact(scores, values)) > 0.05:
         return "missing_rescale"
-    # Whole tiles, the maximum at both ends, and many weights that vanish when a narrow sum takes them one tile at a time.
+    # Whole tiles, the maximum at both ends, and many weights that vanish when a narrow sum takes them tile by tile.
     scores = np.full(2048, -20 * np.log(2))
     scores[[0, -1]] = 0.0
     values = np.where(scores < 0, -1.0, 1.0)
