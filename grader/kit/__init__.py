@@ -24,6 +24,7 @@ from grader.kit.checked import Checked, Mark, Report
 from grader.kit.data import DATA, Data, build, generator
 from grader.kit.dtypes import DTYPES, DType, Raw, Values, decode, encode, half_ulp, rounded
 from grader.kit.e4m3 import e4m3
+from grader.kit.outline import read as read_outline
 from grader.kit.place import GUARD, LAYOUTS, Placed, place, window
 from grader.kit.served import BadCall, Foreign, Served, as_matrix
 from grader.kit.shapes import lengths, tile_block
@@ -90,6 +91,7 @@ __all__ = [
     "near_attention",
     "place",
     "pooled",
+    "read_outline",
     "rounded",
     "tile_block",
     "tolerance",
