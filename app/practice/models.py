@@ -33,18 +33,6 @@ class DraftVersion(Base):
     saved_at: Mapped[datetime]
 
 
-class Prediction(Base):
-    """How a learner expected the first run of a drill to fail, said before it; private."""
-
-    __tablename__ = "predictions"
-
-    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
-    drill: Mapped[str] = mapped_column(String(64), primary_key=True)
-    mode: Mapped[str] = mapped_column(String(24))
-    words: Mapped[str] = mapped_column(Text)
-    made_at: Mapped[datetime]
-
-
 class HintOpened(Base):
     """A rung of a drill's ladder of hints that a learner asked for; the first time counts."""
 

@@ -8,7 +8,10 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from app.course.models import Section
 from app.practice.diff import Diff
+from app.practice.evidence import Facts
+from app.practice.hints import Ladder
 from app.practice.models import Cause
 from app.practice.texts import Text
 from app.progress.pages import ProgressGroup, Standing
@@ -113,6 +116,11 @@ class WorkspacePage:
     from_draft: bool  # `source` is the draft
     just_saved: bool  # a draft was saved by the request before, without JavaScript
     may_run: bool  # without an account, the operator decides
+    hints: Ladder
+    modes: tuple[tuple[str, str], ...]  # what can be predicted before the first run; empty after it
+    editorial: bool  # whether there is one
+    editorial_opens_with: str  # empty when it is open
+    editor_keys: str  # "default" or "vim"
     history: tuple[HistoryRow, ...]  # own submissions to this drill, newest first, at most ten
     problems: Mapping[str, str] = field(default_factory=dict)  # by field; `form` is about the whole
     stylesheets: tuple[str, ...] = ()  # what the statement's formulas need
@@ -152,3 +160,23 @@ class DiffPage:
     diff: Diff
     inline: bool
     choices: tuple[tuple[str, str], ...]  # what else can be compared, as (ref, name)
+
+
+@dataclass(frozen=True)
+class EditorialPage:
+    """`practice/editorial.html`. While `opens_with` says what opens it, nothing of the editorial is here."""
+
+    drill: str
+    drill_title: str
+    opens_with: str
+    sections: tuple[Section, ...]
+    stylesheets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EvidencePage:
+    """`practice/evidence.html`. `mine` could not be kept: the notes were saved elsewhere meanwhile."""
+
+    facts: Facts
+    notes: Markup | None
+    mine: str | None = None

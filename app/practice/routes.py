@@ -11,19 +11,21 @@ from fastapi.responses import Response
 from sqlalchemy.orm import Session
 
 from app import jobs
+from app.accounts.preferences import preferences_of
 from app.accounts.routes import Anyone
 from app.course.access import View
 from app.course.present import stylesheets
 from app.course.render import render_markdown
 from app.course.store import view_of
 from app.db import Reading, database_of
-from app.practice import draft_routes, drafts, service
+from app.practice import draft_routes, drafts, hints, service, study_routes
 from app.practice.draft_routes import drill_of
 from app.practice.models import DraftVersion
 from app.practice.pages import DrillsPage, HomePage, Link, WelcomePage, WorkspacePage
 from app.progress.routes import standings
 from app.progress.service import Standings, groups_by_topic
 from app.security import Viewer
+from app.submissions import predictions
 from app.submissions import view as submissions
 from app.submissions.routes import Refused
 from app.templating import render
@@ -31,6 +33,7 @@ from grader.drill import Drill
 
 router = APIRouter(include_in_schema=False)
 router.include_router(draft_routes.router)
+router.include_router(study_routes.router)
 
 
 @router.get("/")
@@ -119,6 +122,11 @@ def _workspace(
         from_draft=draft is not None and source == draft.source,
         just_saved=False,
         may_run=viewer is not None or state.settings.visitor_runs > 0,
+        hints=hints.ladder(drill, hints.opened_by(session, viewer.id, drill.id) if viewer else ()),
+        modes=predictions.modes_of(drill) if viewer and predictions.is_open(session, viewer.id, drill.id) else (),
+        editorial=drill.id in view.snapshot.editorials,
+        editorial_opens_with=view.editorial_opens_with(view.drills[drill.id]),
+        editor_keys=preferences_of(session, viewer.id if viewer else None).editor_keys,
         history=history,
         problems=error.problems if error else {},
         opens_with=view.work_opens_with(view.drills[drill.id]) if drill.id in view.drills else "",

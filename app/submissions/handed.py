@@ -22,6 +22,8 @@ class Handed:
     token: str
     trial: bool = False  # the visible cases only; no attempt
     visitor: str | None = None
+    mode: str = ""  # how they expect the first run to fail: a key of `predictions.MODES`, or nothing
+    words: str = ""  # their own line about it
 
 
 def problems_of(handed: Handed, drill: Drill, settings: Settings) -> dict[str, str]:

@@ -142,6 +142,18 @@ class RunEvent(Base):
     body: Mapped[str] = mapped_column(Text)  # JSON of the grader's event, or empty
 
 
+class Prediction(Base):
+    """How a learner expected the first run of a drill to fail, said before it; private."""
+
+    __tablename__ = "predictions"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    drill: Mapped[str] = mapped_column(String(64), primary_key=True)
+    mode: Mapped[str] = mapped_column(String(24))
+    words: Mapped[str] = mapped_column(Text)
+    made_at: Mapped[datetime]
+
+
 class RunFacts(Protocol):
     """What is read of a run to tell where its submission stands."""
 

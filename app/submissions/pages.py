@@ -7,6 +7,7 @@ from datetime import datetime
 
 from app.submissions.grades.pages import Feedback
 from app.submissions.models import State
+from app.submissions.predictions import Predicted
 from grader.verdict import CaseResult, Lane, Outcome, Verdict
 
 
@@ -42,6 +43,7 @@ class VerdictFragment:
     attempt_spent: bool  # False after a grader problem
     related: tuple[tuple[str, str], ...] = ()  # what is worth reading now, as (title, address)
     trial: bool = False  # a run apart from submitting: hidden cases did not run
+    predicted: Predicted | None = None  # what they said before it, when this was the first
 
 
 @dataclass(frozen=True)

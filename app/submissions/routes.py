@@ -54,9 +54,12 @@ def create(
     source: Field = "",
     lane: Field = Lane.CPU,
     token: Field = "",
+    mode: Field = "",
+    words: Field = "",
 ) -> Response:
     """Hand in; the same form again leads to the same submission."""
-    handed = Handed(user=viewer.id, drill=drill, lane=lane, source=unix_lines(source), token=token)
+    text = unix_lines(source)
+    handed = Handed(viewer.id, drill, lane, text, token, mode=mode, words=words)
     submission = _submit(request, session, handed)
     return RedirectResponse(f"/submissions/{submission.id}", 303)
 
@@ -70,6 +73,8 @@ def run(
     source: Field = "",
     lane: Field = Lane.CPU,
     token: Field = "",
+    mode: Field = "",
+    words: Field = "",
 ) -> Response:
     """Run the visible cases: no attempt. Visitors may too, within strict limits."""
     settings: Settings = request.app.state.settings
@@ -84,6 +89,8 @@ def run(
         else "",  # both buttons of one form carry the same token
         trial=True,
         visitor=visitors.hashed(secret) if secret else None,
+        mode=mode,
+        words=words,
     )
     submission = _submit(request, session, handed)
     response = RedirectResponse(f"/submissions/{submission.id}", 303)
@@ -174,6 +181,46 @@ def show(request: Request, submission: Visible, viewer: Anyone, session: Reading
         desk_href=f"/desk/outline/{submission.id}" if scored and viewer is not None and viewer.is_admin else "",
     )
     return render(request, "submissions/show.html", page)
+
+
+@router.post("/submissions/{submission_id}/again")
+def again(request: Request, submission: Visible, viewer: SignedIn, session: Writing) -> Response:
+    """Send the same code once more after a fault of ours; asking twice is asking once."""
+    now = _look(request, session, submission, viewer)
+    ours = now.verdict is not None and now.verdict.verdict.outcome is Outcome.GRADER_PROBLEM
+    if submission.user_id != viewer.id or not ours:
+        raise Conflict("This has a verdict of its own, so there is nothing to send again.")
+    handed = Handed(
+        user=viewer.id,
+        drill=submission.drill,
+        lane=submission.lane,
+        source=submission.source,
+        token=f"again-{submission.id}",
+        trial=submission.trial,
+    )
+    anew = _submit(request, session, handed)
+    return RedirectResponse(f"/submissions/{anew.id}", 303)
+
+
+@router.get("/submissions/{submission_id}/source.py")
+def source_file(submission: Visible) -> Response:
+    """The file that was handed in."""
+    return _download(submission.source, f"{submission.drill}-{submission.id}.py")
+
+
+@router.get("/submissions/{submission_id}/output.txt")
+def output_file(request: Request, submission: Visible, viewer: Anyone, session: Reading) -> Response:
+    """What the learner's code printed, as far as it was kept."""
+    now = _look(request, session, submission, viewer)
+    if now.verdict is None or not now.verdict.verdict.console.text:
+        raise NotFound("output")
+    return _download(now.verdict.verdict.console.text, f"{submission.drill}-{submission.id}-output.txt")
+
+
+def _download(text: str, name: str) -> Response:
+    """A text as a file to keep. `name` is made of ids, which hold letters, digits and `_` alone."""
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text.encode("utf-8", "replace"), headers=disposition, media_type="text/plain; charset=utf-8")
 
 
 @router.get("/submissions/{submission_id}/events", response_class=EventSourceResponse)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -22,8 +22,9 @@ from app.db import new_id, now
 from app.errors import Conflict, InvalidForm, NotFound, TooMany, Unavailable
 from app.jobs import Ended, Jobs, Priority
 from app.settings import Settings
+from app.submissions import predictions
 from app.submissions.handed import TOKEN, Handed, problems_of
-from app.submissions.models import RETRIES, Cause, Run, RunEvent, State, Submission, state_of
+from app.submissions.models import RETRIES, Cause, Prediction, Run, RunEvent, State, Submission, state_of
 from grader.drill import Drill
 from grader.verdict import Event, Lane, Outcome, Verdict
 
@@ -78,6 +79,7 @@ def submit(
         if known is None:
             raise
         return known
+    predictions.keep(session, submission, handed)
     _add_run(session, queue, submission, 1, Cause.SUBMIT)
     _add_events(session, submission.id, [("queued", "")])
     return submission
@@ -254,12 +256,20 @@ def _check_visitors(session: Session, most: int) -> None:
 
 
 def forget_trials(session: Session) -> None:
-    """Delete trials that are done with: a visitor's after an hour, a learner's after some days."""
+    """Delete trials that are done with: a visitor's after an hour, a learner's after some days.
+
+    The one that a prediction was made for stays, so that what happened can be read beside it.
+    """
     moment = now()
     visitors = Submission.user_id.is_(None)
+    predicted = exists().where(
+        Prediction.user_id == Submission.user_id,
+        Prediction.drill == Submission.drill,
+        Prediction.made_at == Submission.submitted_at,
+    )
     for theirs, kept in ((visitors, KEEP_VISITORS), (~visitors, KEEP_TRIALS)):
         old = Submission.submitted_at < moment - kept
-        session.execute(delete(Submission).where(Submission.trial.is_(True), theirs, old))
+        session.execute(delete(Submission).where(Submission.trial.is_(True), theirs, old, ~predicted))
 
 
 def _new(handed: Handed) -> Submission:

@@ -18,12 +18,14 @@ from sqlalchemy.orm import Session
 from app import jobs
 from app.db import now
 from app.progress.service import Standings, read_by
+from app.submissions import predictions
 from app.submissions.grades import service as grades
 from app.submissions.grades.models import WorkKind
 from app.submissions.grades.pages import Feedback
 from app.submissions.lanes import lane_note
 from app.submissions.models import Cause, Run, RunEvent, State, Submission, shown_run, state_of
 from app.submissions.pages import HistoryRow, LiveFragment, VerdictFragment
+from app.submissions.predictions import Predicted
 from app.submissions.service import runs_of
 from grader.drill import Drill
 from grader.verdict import CaseDone, CaseResult, Diagnosing, Event, Lane, Outcome, Started, Verdict
@@ -118,20 +120,24 @@ def look(
     state = state_of(submission.cancelled_at, runs, now())
     shown = shown_run(runs)
     if shown is not None and shown.verdict is not None:
-        return Look(submission, state, None, _verdict(submission, shown.verdict, drills, operator))
+        predicted = predictions.told(predictions.made_with(session, submission), shown.verdict)
+        return Look(submission, state, None, _verdict(submission, shown.verdict, drills, operator, predicted))
     unserved = lane_note(Lane(submission.lane), jobs.living(session, dead_after_seconds))
     return Look(submission, state, _live(session, submission, runs[-1], state, unserved), None)
 
 
-def _verdict(submission: Submission, verdict: Verdict, drills: Drills, operator: bool) -> VerdictFragment:
+def _verdict(
+    submission: Submission, verdict: Verdict, drills: Drills, operator: bool, predicted: Predicted | None
+) -> VerdictFragment:
     return VerdictFragment(
         submission=submission.id,
         drill=submission.drill,
         drill_title=title_of(submission.drill, drills),
         verdict=for_viewer(verdict, operator),
         source_lines=tuple(submission.source.split("\n")),
-        attempt_spent=verdict.outcome is not Outcome.GRADER_PROBLEM,
+        attempt_spent=verdict.outcome is not Outcome.GRADER_PROBLEM or submission.user_id is None,
         trial=submission.trial,
+        predicted=predicted,
         related=related(verdict, drills.get(submission.drill)),
     )
 
@@ -282,6 +288,18 @@ def newest_text(session: Session, user: str, drill: str) -> Submission | None:
         .order_by(Submission.submitted_at.desc(), Submission.id.desc())
         .limit(1)
     )
+
+
+def made_at(session: Session, user: str, drill: str, moment: datetime) -> Submission | None:
+    """What a learner handed in, or ran, for a drill at exactly that moment."""
+    mine = (Submission.user_id == user, Submission.drill == drill, Submission.submitted_at == moment)
+    return session.scalar(select(Submission).where(*mine).limit(1))
+
+
+def verdict_of(session: Session, submission: Submission) -> Verdict | None:
+    """The verdict of a submission as its learner may see it; ``None`` while there is none."""
+    shown = shown_run(runs_of(session, submission.id))
+    return for_viewer(shown.verdict, operator=False) if shown is not None and shown.verdict is not None else None
 
 
 def passed(session: Session, user: str) -> dict[str, datetime]:

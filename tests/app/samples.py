@@ -11,11 +11,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from markupsafe import Markup
 
 from app.accounts.pages import SignInPage, SignUpPage
+from app.course.models import Section
 from app.errors import ErrorPage
 from app.practice.diff import compare
+from app.practice.evidence import Attempt, Facts
+from app.practice.hints import Hint, Ladder
 from app.practice.models import Cause
 from app.practice.pages import (
     DiffPage,
@@ -24,6 +28,8 @@ from app.practice.pages import (
     DraftVersionPage,
     DrillRow,
     DrillsPage,
+    EditorialPage,
+    EvidencePage,
     HomePage,
     LaneChoice,
     Link,
@@ -46,6 +52,7 @@ from app.review.pages import Asked, GradeButton, JustDone, ReviewItemsPage, Revi
 from app.submissions.grades.pages import Feedback
 from app.submissions.models import State
 from app.submissions.pages import HistoryPage, HistoryRow, LiveFragment, SubmissionPage, VerdictFragment
+from app.submissions.predictions import Predicted
 from grader.verdict import (
     CaseResult,
     Compiled,
@@ -419,6 +426,19 @@ VERSION = DraftVersionPage(
     diff=DIFF.diff,
     inline=False,
 )
+FACTS = Facts(
+    drill="tiled_softmax",
+    title="Tiled softmax",
+    command="tilewright grade tiled_softmax tiled_softmax.py",
+    passed=Attempt("s3", 3, SOURCE, msgspec.structs.replace(RIGHT, console=WRONG.console)),
+    failed=Attempt("s2", 2, SOURCE, WRONG),
+    failures=ROWS[2:],
+    predicted=Predicted("Wrong, and worse with every tile", "the sum is never rescaled", True),
+    hints_opened=1,
+    hints=3,
+    notes="What I learned.",
+    version=2,
+)
 WORKSPACE = WorkspacePage(
     drill=DRILL,
     statement=STATEMENT,
@@ -441,6 +461,11 @@ WORKSPACE = WorkspacePage(
     from_draft=True,
     just_saved=False,
     may_run=True,
+    hints=Ladder((Hint(1, Markup("<p>What does the old sum refer to?</p>"), NOW),), 3),
+    modes=(("passes", "It passes"), ("grows", "Wrong, and worse with every tile")),
+    editorial=True,
+    editorial_opens_with="Passing Tiled softmax opens this.",
+    editor_keys="default",
     source_limit=65536,
     history=ROWS,
 )
@@ -629,6 +654,33 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     "diff/long": (
         "practice/diff.html",
         replace(DIFF, drill_title=LONG, diff=compare(f"{LONG}\n" * 60, f"{LONG * 3}\n{HOSTILE}\n" * 60)),
+    ),
+    "editorial/locked": (
+        "practice/editorial.html",
+        EditorialPage("tiled_softmax", "Tiled softmax", "Passing Tiled softmax opens this.", (), ()),
+    ),
+    "editorial/usual": (
+        "practice/editorial.html",
+        EditorialPage("tiled_softmax", "Tiled softmax", "", (Section("state", "The state", STATEMENT),), ()),
+    ),
+    "editorial/empty": ("practice/editorial.html", EditorialPage("tiled_softmax", LONG, "", (), ())),
+    "evidence/usual": ("practice/evidence.html", EvidencePage(FACTS, Markup("<p>What I learned.</p>"))),
+    "evidence/empty": (
+        "practice/evidence.html",
+        EvidencePage(replace(FACTS, passed=None, failed=None, failures=(), predicted=None, version=0), None),
+    ),
+    "evidence/stale": ("practice/evidence.html", EvidencePage(FACTS, Markup("<p>Theirs.</p>"), f"{LONG}{HOSTILE}")),
+    "evidence/long": (
+        "practice/evidence.html",
+        EvidencePage(
+            replace(
+                FACTS,
+                title=LONG,
+                predicted=Predicted(LONG, HOSTILE, None),
+                failed=Attempt("s2", 2, f"{LONG}\n{HOSTILE}\n" * 50, LONG_VERDICT),
+            ),
+            Markup(f"<p>{LONG}</p>"),
+        ),
     ),
     "drafts/usual": ("practice/drafts.html", DraftsPage("tiled_softmax", "Tiled softmax", VERSIONS)),
     "drafts/empty": ("practice/drafts.html", DraftsPage("tiled_softmax", "Tiled softmax", ())),

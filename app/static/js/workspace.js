@@ -180,10 +180,30 @@ async function send(button) {
   }
 }
 
+/** The next hint, in place: what is typed stays where it is. */
+async function openHint(button) {
+  button.disabled = true;
+  const body = new URLSearchParams({ hint: button.value });
+  try {
+    const response = await fetch(addressOf(button), { method: "POST", body });
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("[data-hints]");
+    if (!response.ok || !fresh) throw new Error("no hint");
+    document.querySelector("[data-hints]").replaceWith(fresh);
+    const last = fresh.querySelector("li:last-child");
+    last.tabIndex = -1;
+    last.focus();
+    announce("The hint is open.");
+  } catch {
+    button.disabled = false;
+    announce("The hint could not be opened. Try again.");
+  }
+}
+
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const button = event.submitter ?? buttons.submit;
   if (button === buttons.save) keepDraft();
+  else if (button.matches("[data-hint]")) openHint(button);
   else send(button);
 });
 document.addEventListener("keydown", (event) => { // the same keys outside of the editor
