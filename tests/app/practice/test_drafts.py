@@ -178,7 +178,9 @@ def test_the_diff_of_two_submissions_and_back_to_the_starter(browser: Browser) -
     ids = []
     for number in (1, 2):
         form = {"source": f"x = {number}\n", "lane": "cpu", "token": f"a-token-{number}"}
-        ids.append(browser.post(f"/drills/{DRILL}/submissions", data=form).headers["location"].split("/")[-1])
+        answer = browser.post(f"/drills/{DRILL}/submissions", data=form)
+        assert answer.status_code == 303, answer.text
+        ids.append(answer.headers["location"].split("/")[-1])
     page = browser.get(f"/drills/{DRILL}/diff?old={ids[0]}&new={ids[1]}")
     assert page.status_code == 200
     assert "Submission 1" in page.text and "Submission 2" in page.text
