@@ -1,7 +1,7 @@
 """Authored Markdown to HTML. `Author.sections` renders a body, `Author.inline` one line of front matter.
 
-Containers: `::: figure name` and `::: listing name` (what they hold is the caption), `::: note`; in editorials also
-`::: source file name` and `::: kills`.
+Containers: `::: figure name`, `::: live name`, `::: listing name` (what they hold is the caption), `::: note`; in
+editorials also `::: source file name` and `::: kills`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SIGNS = {
 def _parser() -> MarkdownIt:
     parser = base_parser(html=False)
     dollarmath_plugin(parser, allow_space=False, allow_digits=False, allow_labels=False, allow_blank_lines=False)
-    for name in ("figure", "listing", "note", "source", "kills"):
+    for name in ("figure", "listing", "live", "note", "source", "kills"):
         parser.use(container_plugin, name)
     signs_plugin(parser)
     parser.core.ruler.after("block", "worked", collect_worked)
@@ -204,6 +204,16 @@ def _figure(self: Any, tokens: Sequence[Token], index: int, options: Any, env: A
     return str(Markup('<figure class="figure" id="fig-{}">{}<figcaption>').format(name, html))
 
 
+def _live(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    token = tokens[index]
+    if token.nesting == -1:
+        return "</figcaption></figure>\n"
+    name, html = token.meta["name"], token.meta.get("html", "")
+    return str(
+        Markup('<figure class="figure live" id="live-{}" data-live="{}">{}<figcaption>').format(name, name, html)
+    )
+
+
 def _listing(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
     token = tokens[index]
     if token.nesting == -1:
@@ -257,6 +267,8 @@ RULES = {
     "container_figure_close": _figure,
     "container_listing_open": _listing,
     "container_listing_close": _listing,
+    "container_live_open": _live,
+    "container_live_close": _live,
     "container_note_open": _note,
     "container_note_close": _note,
     "container_source_open": _source,

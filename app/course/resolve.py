@@ -16,6 +16,7 @@ from app.course.expression import ExpressionError
 from app.course.figures import Figure
 from app.course.formulas import FormulaError, render_formula
 from app.course.inline import REFERENCE, CellReference, WorkedReference, parse_reference
+from app.course.living import live_html, live_names
 from app.course.models import Kind, Link
 from app.course.quantities import quantity_text
 from app.course.render import known_language
@@ -28,7 +29,7 @@ TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 WORKED_NAME = re.compile(r"[a-z][a-z0-9_]*")
 PUNCTUATION = re.compile(r"[,.;:)?!]+")
 SHORT_FORMULA = 24  # characters of TeX: such a formula need not break across lines
-CONTAINERS = ("figure", "listing")
+CONTAINERS = ("figure", "listing", "live")
 SELF = Link(Kind.CARD, "")  # stands for "this page" in a mention of an anchor
 
 
@@ -101,6 +102,9 @@ def _container(page: Page, token: Token, line: int) -> None:
     if kind not in CONTAINERS:
         return
     name = token.info.strip().removeprefix(kind).strip()
+    if kind == "live":
+        _live(page, token, name, line)
+        return
     known = page.scope.figures if kind == "figure" else page.scope.listings
     used = page.figures if kind == "figure" else page.listings
     token.meta["name"] = name
@@ -116,6 +120,16 @@ def _container(page: Page, token: Token, line: int) -> None:
         if kind == "figure":
             token.meta["html"] = _numbered(page, page.scope.figures[name], line)
         page.claim(f"{'fig' if kind == 'figure' else 'listing'}-{name}", line)
+
+
+def _live(page: Page, token: Token, name: str, line: int) -> None:
+    token.meta["name"] = name
+    if name not in live_names():
+        fix = f"use one of: {', '.join(sorted(live_names()))}"
+        page.report(line, "figure", f"there is no live figure '{name}'", fix)
+    else:
+        page.claim(f"live-{name}", line)
+        token.meta["html"] = live_html(name)
 
 
 def _numbered(page: Page, figure: Figure, line: int) -> Markup:
