@@ -33,11 +33,15 @@ from app.course.store import CourseStore
 from app.course.unlock_routes import router as unlock
 from app.course.unlocks import opened_to
 from app.db import Database, database_of, new_id
+from app.desk.moderation import router as moderation
 from app.desk.routes import router as desk
 from app.desk.rubric_routes import router as rubrics
+from app.discussion.routes import router as discussion
 from app.errors import AppError, BadRequest, ErrorPage, NotFound, NotSignedIn, TooMany
 from app.jobs import Jobs
 from app.practice import routes as practice
+from app.progress.attempt_routes import router as attempts
+from app.progress.attempts import own_answer
 from app.progress.kept import bookmarks_of, noted_by
 from app.progress.kept_routes import router as kept
 from app.progress.routes import router as progress
@@ -77,6 +81,7 @@ def create_app(settings: Settings) -> FastAPI:
     state.standings = view.standings
     state.scores = grades.scores
     state.due_today = due_today
+    state.own_answer = own_answer
     state.banners = (0.0, ())
     metrics = Metrics()
     state.metrics = metrics
@@ -84,6 +89,9 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router)
     app.include_router(submissions.router)
     app.include_router(capstones)
+    app.include_router(attempts)
+    app.include_router(discussion)
+    app.include_router(moderation)
     app.include_router(rubrics)
     app.include_router(desk)
     app.include_router(submissions.api)

@@ -15,7 +15,9 @@ import app.accounts.audit
 import app.accounts.models
 import app.course.unlock_tables
 import app.desk.models
+import app.discussion.models
 import app.practice.models
+import app.progress.attempts
 import app.progress.models
 import app.review.models
 import app.security

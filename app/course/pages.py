@@ -145,6 +145,17 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnAnswer:
+    """What the reader answered, kept for them alone."""
+
+    text: str
+    html: Markup  # cleaned
+    saved_at: datetime
+    scores: Mapping[str, int]  # by criterion; empty until they scored it
+    scored_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionPage:
     """`answer` is None when this reader may not see it; then `opens_with` says what opens it."""
 
@@ -165,6 +176,7 @@ class QuestionPage:
     opens_with: str
     sources: tuple[Source, ...]
     concepts: tuple[ItemLink, ...]  # ranked by overlap
+    own: OwnAnswer | None
     drills: tuple[ItemLink, ...]
     related: tuple[ItemLink, ...]
     up_next: ItemLink | None

@@ -15,6 +15,7 @@ from app.course.pages import (
     Found,
     GlossaryPage,
     ItemLink,
+    OwnAnswer,
     QuestionPage,
     SearchPage,
     State,
@@ -117,7 +118,7 @@ def card_page(reader: Reader, card: Card) -> CardPage:
     )
 
 
-def question_page(reader: Reader, question: Question) -> QuestionPage:
+def question_page(reader: Reader, question: Question, own: OwnAnswer | None = None) -> QuestionPage:
     view = reader.view
     answer = _answer(question) if view.may_read_answer(question) else None
     shown = () if answer is None else (*_html(answer.sections), answer.note)
@@ -140,11 +141,16 @@ def question_page(reader: Reader, question: Question) -> QuestionPage:
         opens_with=view.opens_with(question),
         sources=question.sources if answer is not None else (),
         concepts=_items(reader, concepts),
+        own=own,
         drills=_drills(reader, question.drills),
         related=_items(reader, [each for each in related(view, question) if each not in concepts]),
         up_next=_link(reader, up_next(view, question.link, reader.done)),
-        stylesheets=stylesheets(view, question.question, question.teaser, *shown),
+        stylesheets=stylesheets(view, question.question, question.teaser, *shown, *_own_html(own)),
     )
+
+
+def _own_html(own: OwnAnswer | None) -> list[Markup]:
+    return [] if own is None else [own.html]
 
 
 def track_page(reader: Reader, track: Track) -> TrackPage:

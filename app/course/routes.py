@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
+from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from app.course import crawl
 from app.course.access import View, visible_to
 from app.course.models import Kind, Link
+from app.course.pages import OwnAnswer
 from app.course.present import (
     Reader,
     card_page,
@@ -22,6 +26,8 @@ from app.course.present import (
 )
 from app.course.search import search
 from app.course.store import current, view_of
+from app.db import database_of
+from app.security import Viewer
 from app.templating import origin_of, render
 
 router = APIRouter(include_in_schema=False)
@@ -66,7 +72,18 @@ def question(request: Request, name: str) -> Response:
     found = reader.view.questions.get(name)
     if found is None:
         return _renamed(reader.view, Link(Kind.QUESTION, name))
-    return render(request, "course/question.html", question_page(reader, found))
+    page = question_page(reader, found, _own_answer(request, found.id))
+    return render(request, "course/question.html", page)
+
+
+def _own_answer(request: Request, question: str) -> OwnAnswer | None:
+    """The reader's own answer. Answers stand above the course: `main` puts their function into `app.state`."""
+    viewer: Viewer | None = getattr(request.state, "viewer", None)
+    if viewer is None:
+        return None
+    find: Callable[[Session, str, str], OwnAnswer | None] = request.app.state.own_answer
+    with database_of(request).read() as session:
+        return find(session, viewer.id, question)
 
 
 @router.get("/tracks")

@@ -166,6 +166,42 @@ class RubricPage:
 
 
 @dataclass(frozen=True)
+class ReportLine:
+    """One report. `then` is the post's text when it was reported, where that has changed."""
+
+    by: str
+    at: datetime
+    reason: str
+    then: str
+
+
+@dataclass(frozen=True)
+class ReportedPost:
+    """A post with what was said against it."""
+
+    id: str
+    title: str  # of the question or drill
+    href: str
+    author: str
+    at: datetime
+    html: Markup  # as it is now; cleaned
+    hidden_reason: str  # empty while it is shown
+    reports: tuple[ReportLine, ...]
+
+
+@dataclass(frozen=True)
+class ReportsPage:
+    """`desk/reports.html`: what was reported, then what is hidden. Posts `reason` to `/desk/posts/{id}/hide`."""
+
+    nav: DeskNav
+    reported: tuple[ReportedPost, ...]
+    hidden: tuple[ReportedPost, ...]
+    single: bool  # the page of one post
+    problem: str = ""
+    stylesheets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class AuditLine:
     """One act."""
 

@@ -17,6 +17,7 @@ from app.desk.models import DeskLease
 from app.desk.pages import AuditLine, CriterionLine, DeskNav, ItemLine, QueueLine, Scoring, WorkPanel
 from app.desk.service import FULL, NEW, NONE, NOTHING, Choice, Offered, Scored, items_of, lease_of
 from app.desk.work import Criterion, Drills, Waiting, Work, name_of
+from app.discussion.service import count_reports
 from app.security import Viewer, own_path
 from app.submissions import view as submissions
 from app.submissions.capstones import view as capstones
@@ -33,7 +34,7 @@ TAKE_IT = "Take it, so that nobody else scores it meanwhile. Your hold ends by i
 def nav(session: Session, here: str, drills: Drills, snapshot: Snapshot, waiting: int | None = None) -> DeskNav:
     """What every page of the desk shows at its top."""
     count = len(works.waiting(session, drills, list(snapshot.tracks))) if waiting is None else waiting
-    return DeskNav(here, count, 0)
+    return DeskNav(here, count, count_reports(session))
 
 
 def title_of(kind: str, subject: str, drills: Drills, snapshot: Snapshot) -> str:

@@ -30,10 +30,70 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_entries")),
     )
     op.create_index("ix_audit_entries_at", "audit_entries", ["at", "id"])
+    _discussion()
     _capstones()
     _desk()
     # What the desk looks for: the submissions to the few drills that a person scores.
     op.create_index("ix_submissions_drill", "submissions", ["drill", "submitted_at"])
+
+
+def _discussion() -> None:
+    op.create_table(
+        "attempts",
+        sa.Column("user_id", sa.String(length=16), nullable=False),
+        sa.Column("question", sa.String(length=64), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("saved_at", UtcDateTime(), nullable=False),
+        sa.Column("scores", sa.Text(), nullable=True),
+        sa.Column("scored_at", UtcDateTime(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.id"], name=op.f("fk_attempts_user_id_users"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("user_id", "question", name=op.f("pk_attempts")),
+    )
+    op.create_table(
+        "posts",
+        sa.Column("id", sa.String(length=16), nullable=False),
+        sa.Column("kind", sa.String(length=16), nullable=False),
+        sa.Column("item", sa.String(length=64), nullable=False),
+        sa.Column("parent_id", sa.String(length=16), nullable=True),
+        sa.Column("user_id", sa.String(length=16), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("at", UtcDateTime(), nullable=False),
+        sa.Column("edited_at", UtcDateTime(), nullable=True),
+        sa.Column("deleted_at", UtcDateTime(), nullable=True),
+        sa.Column("hidden_at", UtcDateTime(), nullable=True),
+        sa.Column("hidden_reason", sa.String(length=400), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["parent_id"], ["posts.id"], name=op.f("fk_posts_parent_id_posts"), ondelete="SET NULL"
+        ),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_posts_user_id_users"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_posts")),
+    )
+    op.create_index("ix_posts_place", "posts", ["kind", "item", "parent_id", "at", "id"])
+    op.create_index(op.f("ix_posts_parent_id"), "posts", ["parent_id"])
+    op.create_index(op.f("ix_posts_user_id"), "posts", ["user_id"])
+    op.create_table(
+        "reports",
+        sa.Column("id", sa.String(length=16), nullable=False),
+        sa.Column("post_id", sa.String(length=16), nullable=False),
+        sa.Column("user_id", sa.String(length=16), nullable=False),
+        sa.Column("reason", sa.String(length=400), nullable=False),
+        sa.Column("text", sa.Text(), nullable=False),
+        sa.Column("at", UtcDateTime(), nullable=False),
+        sa.Column("closed_at", UtcDateTime(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["post_id"], ["posts.id"], name=op.f("fk_reports_post_id_posts"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.id"], name=op.f("fk_reports_user_id_users"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_reports")),
+    )
+    open_only = sa.text("closed_at IS NULL")
+    op.create_index("ix_reports_open", "reports", ["at"], postgresql_where=open_only, sqlite_where=open_only)
+    op.create_index(op.f("ix_reports_post_id"), "reports", ["post_id"])
+    op.create_index(op.f("ix_reports_user_id"), "reports", ["user_id"])
 
 
 def _capstones() -> None:
@@ -133,5 +193,7 @@ def _desk() -> None:
 def downgrade() -> None:
     """Go back."""
     op.drop_index("ix_submissions_drill", "submissions")
-    for table in ("desk_leases", "rubric_items", "grades", "capstone_files", "capstones", "audit_entries"):
+    for table in ("desk_leases", "rubric_items", "grades", "capstone_files", "capstones"):
+        op.drop_table(table)
+    for table in ("reports", "posts", "attempts", "audit_entries"):
         op.drop_table(table)

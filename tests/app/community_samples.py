@@ -19,12 +19,16 @@ from app.desk.pages import (
     Draft,
     ItemLine,
     QueueLine,
+    ReportedPost,
+    ReportLine,
+    ReportsPage,
     RubricGroup,
     RubricLine,
     RubricPage,
     Scoring,
     WorkPanel,
 )
+from app.discussion.pages import DiscussionPage, PostPage, PostView
 from app.progress.pages import Score
 from app.submissions.capstones.pages import CapstonePage, CapstoneVersionPage, FileLine, Handed, VersionLine
 from app.submissions.grades.pages import Feedback, GradeView, MarkLine
@@ -194,6 +198,36 @@ SCORES = (
     Score("drill", "design", 5, 5, NOW, "/submissions/s1", "Design a fused attention"),
 )
 
+POST = PostView("p1", "ada", NOW, NOW, PROSE, "as typed", True, "", (), True)
+GONE = replace(POST, id="p3", author="", html=Markup(), text="", mine=False, gone="Hidden by a moderator.")
+REPLY = replace(POST, id="p2", author="lin", mine=False, can_reply=False, edited_at=None)
+DISCUSSION = DiscussionPage(
+    title="Find the fault in a fused kernel",
+    kind="question",
+    href="/questions/fused-kernel-drift",
+    action="/questions/fused-kernel-drift/discussion",
+    closed="",
+    threads=(replace(POST, replies=(REPLY,)), replace(GONE, id="p4", replies=(replace(REPLY, id="p5"),))),
+    older="/questions/fused-kernel-drift/discussion?before=p1",
+    first_page=True,
+)
+POST_PAGE = PostPage(
+    "edit", "/posts/p1/edit", "/questions/x/discussion#post-p1", DISCUSSION.title, PROSE, "as typed"
+)
+REPORTED = ReportedPost(
+    "p1",
+    DISCUSSION.title,
+    "/questions/x/discussion#post-p1",
+    "ada",
+    NOW,
+    PROSE,
+    "",
+    (
+        ReportLine("lin", NOW, "It gives the fix away.", "multiply l by exp(m - m')"),
+        ReportLine(LONG, NOW, HOSTILE, ""),
+    ),
+)
+
 COMMUNITY: dict[str, tuple[str, DataclassInstance]] = {
     "capstone/usual": ("submissions/capstone.html", CAPSTONE),
     "capstone/empty": (
@@ -264,6 +298,42 @@ COMMUNITY: dict[str, tuple[str, DataclassInstance]] = {
     "rubric/error": (
         "desk/rubric.html",
         replace(RUBRICS, draft=Draft("i1", "x", HOSTILE, "It earns 0 to 5 points.", ())),
+    ),
+    "discussion/usual": ("discussion/show.html", DISCUSSION),
+    "discussion/empty": ("discussion/show.html", replace(DISCUSSION, threads=(), older="")),
+    "discussion/last": ("discussion/show.html", replace(DISCUSSION, threads=(), older="", first_page=False)),
+    "discussion/locked": (
+        "discussion/show.html",
+        replace(DISCUSSION, threads=(), older="", closed="It opens with the answer. Sign in to read the answer."),
+    ),
+    "discussion/error": (
+        "discussion/show.html",
+        replace(DISCUSSION, text=HOSTILE, parent="p1", problems={"text": "A post has at most 10,000 characters."}),
+    ),
+    "discussion/long": (
+        "discussion/show.html",
+        replace(
+            DISCUSSION, title=LONG, threads=(replace(POST, author=f"{LONG}{HOSTILE}", html=Markup.escape(LONG)),)
+        ),
+    ),
+    "post/edit": ("discussion/post.html", replace(POST_PAGE, typed=f"</textarea>{HOSTILE}")),
+    "post/report": (
+        "discussion/post.html",
+        replace(POST_PAGE, step="report", problems={"reason": "Say what is wrong with it."}),
+    ),
+    "reports/usual": (
+        "desk/reports.html",
+        ReportsPage(
+            replace(NAV, here="reports"),
+            (REPORTED,),
+            (replace(REPORTED, id="p9", hidden_reason="Spoiler.", reports=()),),
+            False,
+        ),
+    ),
+    "reports/empty": ("desk/reports.html", ReportsPage(replace(NAV, here="reports"), (), (), False)),
+    "reports/error": (
+        "desk/reports.html",
+        ReportsPage(replace(NAV, here="reports"), (REPORTED,), (), True, problem="Give a reason."),
     ),
     "audit/usual": ("desk/audit.html", AuditPage(replace(NAV, here="audit"), AUDIT, "/desk/audit?before=a1")),
     "audit/empty": ("desk/audit.html", AuditPage(replace(NAV, here="audit"), (), "")),

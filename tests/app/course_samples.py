@@ -15,6 +15,7 @@ from app.course.pages import (
     Found,
     GlossaryPage,
     ItemLink,
+    OwnAnswer,
     QuestionPage,
     SearchPage,
     State,
@@ -204,6 +205,7 @@ QUESTION_PAGE = QuestionPage(
     ),
     opens_with="",
     concepts=(CARD, NEW),
+    own=None,
     drills=(DRILL,),
     sources=SOURCES,
     related=(),
@@ -292,6 +294,19 @@ COURSE: dict[str, tuple[str, DataclassInstance]] = {
         "course/question.html",
         replace(
             QUESTION_PAGE, answer=None, state=State.LOCKED, opens_with="Passing Tiled softmax opens the answer."
+        ),
+    ),
+    "question/own": (
+        "course/question.html",
+        replace(
+            QUESTION_PAGE,
+            own=OwnAnswer(
+                f"The sum.</textarea>{HOSTILE}",
+                Markup("<p>The sum is <em>not</em> rescaled.</p>"),
+                datetime(2025, 11, 30, tzinfo=UTC),
+                {RUBRIC[0].id: 2},
+                datetime(2025, 11, 30, tzinfo=UTC),
+            ),
         ),
     ),
     "question/long": ("course/question.html", replace(QUESTION_PAGE, title=LONG, related=(LONG_ITEM,))),

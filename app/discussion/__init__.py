@@ -1,0 +1,1 @@
+"""What learners say to each other under questions and drills, behind a gate that spoils nothing."""
