@@ -87,11 +87,15 @@ def grade(
 
 
 @check_app.command("content")
-def check_content() -> None:
+def check_content(
+    numbers: Annotated[bool, typer.Option("--numbers", help="Print every worked number with its value.")] = False,
+) -> None:
     """Check the course: ids, references, links, figures, formulas, worked numbers."""
-    from app.course.check import check
+    from app.course.check import check, numbers_of
 
     settings = Settings()
+    if numbers:
+        typer.echo(numbers_of(settings.content, settings.drills), nl=False)
     problems = check(settings.content, settings.drills)
     for problem in problems:
         typer.echo(str(problem))

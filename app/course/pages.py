@@ -10,6 +10,7 @@ course/track.html   TrackPage       /tracks/{id}
 course/glossary.html GlossaryPage   /glossary
 course/unlock.html  UnlockPage      /unlock
 course/search.html  SearchPage      /search
+course/_preview.html Preview        /previews/{cards|questions|tracks|drills|terms}/{id}
 
 `Markup` fields are ready HTML (see the class names in `app/course/render.py`); everything else is escaped.
 """
@@ -253,3 +254,15 @@ class SearchPage:
     query: str  # as typed, cut to what is read
     found: tuple[Found, ...]
     tags: tuple[TagName, ...]  # to look around in, when nothing is asked or found
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a link leads to. `level` and `minutes` are empty for terms."""
+
+    shelf: Shelf
+    title: str
+    text: str
+    level: Level | None
+    minutes: int
+    state: State

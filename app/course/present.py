@@ -16,6 +16,7 @@ from app.course.pages import (
     GlossaryPage,
     ItemLink,
     OwnAnswer,
+    Preview,
     QuestionPage,
     SearchPage,
     State,
@@ -26,7 +27,7 @@ from app.course.pages import (
     TrackPage,
     TracksPage,
 )
-from app.course.passages import of_tags
+from app.course.passages import Shelf, of_tags
 from app.course.related import link_of, rank_concepts, related, up_next
 from app.course.search import LONGEST_QUERY, search
 
@@ -213,6 +214,19 @@ def search_page(reader: Reader, query: str) -> SearchPage:
     )
     tags = () if found else tuple(_tag(each.id) for each in of_tags(view.cards, view.questions, view.tracks))
     return SearchPage(query, found, tags)
+
+
+def preview_of(reader: Reader, shelf: str, name: str) -> Preview | None:
+    """A few lines on a term, item or drill, by its place in the address; None for what this reader may not see."""
+    term = reader.view.terms.get(name)
+    if shelf == "terms":
+        return None if term is None else Preview(Shelf.TERM, term.name, term.text, None, 0, State.NEW)
+    kind = next((kind for kind in Kind if kind.plural == shelf), None)
+    link = None if kind is None else _link(reader, Link(kind, name))
+    if link is None:
+        return None
+    named = Shelf.CONCEPT if link.kind is Kind.CARD else Shelf(link.kind.value)
+    return Preview(named, link.title, link.summary, link.level, link.minutes, link.state)
 
 
 def item_link(reader: Reader, item: Item) -> ItemLink:

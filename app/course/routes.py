@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
@@ -17,6 +17,7 @@ from app.course.present import (
     Reader,
     card_page,
     glossary_page,
+    preview_of,
     question_page,
     search_page,
     tag_page,
@@ -28,7 +29,7 @@ from app.course.search import search
 from app.course.store import current, view_of
 from app.db import database_of
 from app.security import Viewer
-from app.templating import origin_of, render
+from app.templating import fragment, origin_of, render
 
 router = APIRouter(include_in_schema=False)
 
@@ -121,6 +122,16 @@ def suggest(request: Request, q: str = "") -> Response:
     hits = search(view.snapshot.search, view, q, MOST_SUGGESTED)
     found = [{"shelf": hit.passage.shelf, "title": hit.passage.title, "href": hit.passage.page} for hit in hits]
     return JSONResponse(found, headers={"Cache-Control": "private, no-store"})
+
+
+@router.get("/previews/{shelf}/{name}")
+def preview(request: Request, shelf: str, name: str) -> Response:
+    """What a link leads to, in a few lines, for a preview beside it."""
+    found = preview_of(_reader(request), shelf, name)
+    if found is None:
+        raise HTTPException(404)
+    headers = {"Cache-Control": "private, max-age=300", "Vary": "Cookie"}
+    return HTMLResponse(fragment("course/_preview.html", found), headers=headers)
 
 
 @router.get("/sitemap.xml")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.course.check import check
+from app.course.check import check, numbers_of
 from app.course.compile import compile_course
 from app.course.drills import read_drills
 from app.course.snapshot import Snapshot
@@ -43,6 +43,12 @@ def course() -> Snapshot:
     compiled = compile_course(CONTENT, read_drills(DRILLS))
     assert compiled.snapshot is not None, "\n".join(str(problem) for problem in compiled.problems)
     return compiled.snapshot
+
+
+def test_the_table_of_worked_numbers_is_current() -> None:
+    written = (ROOT / "docs" / "measured" / "worked-numbers.md").read_text(encoding="utf-8")
+    mend = "tilewright check content --numbers > docs/measured/worked-numbers.md"
+    assert written == numbers_of(CONTENT, DRILLS), mend
 
 
 def test_the_content_has_no_problems() -> None:

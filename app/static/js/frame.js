@@ -93,6 +93,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 // What only some pages have comes in a module of its own.
-for (const [mark, module] of [["figure[data-worked]", "worked"], ["figure[data-live]", "figures"]]) {
+for (const [mark, module] of [["figure[data-worked]", "worked"], ["figure[data-live]", "figures"], [".prose a, .margin a", "preview"]]) {
   if (document.querySelector(mark)) import(`./${module}.js`);
 }

@@ -116,3 +116,23 @@ def test_what_was_read_is_marked(client: TestClient) -> None:
 )
 def test_nothing_there_is_a_404(client: TestClient, address: str) -> None:
     assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "address", ["cards/alpha", "questions/fourth", "tracks/path", "drills/adding", "terms/sum"]
+)
+def test_a_preview_says_what_a_link_leads_to_and_nothing_guarded(client: TestClient, address: str) -> None:
+    response = client.get(f"/previews/{address}")
+    assert response.status_code == 200
+    assert 'class="preview-title"' in response.text
+    assert "secret" not in response.text
+    assert "<a" not in response.text
+
+
+@pytest.mark.parametrize("address", ["cards/none", "cards/beta", "terms/none", "topics/numbers", "nothing/at-all"])
+def test_there_is_no_preview_of_what_is_not_there_or_hidden(client: TestClient, address: str) -> None:
+    assert client.get(f"/previews/{address}").status_code == 404
+
+
+def test_a_draft_has_a_preview_for_its_authors(client: TestClient) -> None:
+    assert client.get("/previews/cards/beta", headers={"x-role": "author"}).status_code == 200
