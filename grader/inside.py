@@ -62,18 +62,13 @@ class Channel:
             self._waiting.extend(self._frames.feed(data))
         return wire.decode_order(self._waiting.pop(0))
 
-    def ask(self, question: wire.Answer) -> wire.Order:
-        """Send a question in the middle of a call, and wait for what the judge says to it."""
-        self.send(question)
-        return self.receive()
-
 
 def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> None:
     """Serve one submission over the inherited socket."""
     faulthandler.enable()  # a crash in native code names the learner's line on stderr
     started = time.perf_counter()
     channel = Channel(descriptor)
-    session = Session(framework, device, answer_bytes, channel.ask)
+    session = Session(framework, device, answer_bytes, channel)
     channel.send(wire.Ready(seconds=time.perf_counter() - started))
     while True:
         order = channel.receive()
@@ -126,10 +121,10 @@ class Session:
         framework: str,
         device: str,
         answer_bytes: int,
-        ask: Callable[[wire.Answer], wire.Order] | None = None,
+        channel: Channel | None = None,
     ) -> None:
-        """`ask` puts a question to the judge; without it no function can be served."""
-        self._ask = ask or _unserved
+        """Functions are served over `channel`; without it none is."""
+        self._channel = channel
         self._recorder = Recorder()
         self._answer_bytes = answer_bytes
         self._filename = ""
@@ -189,9 +184,11 @@ class Session:
         if entry is None:
             return wire.Failed(kind="refused", message=f"There is no entry {order.entry}.")
         given: list[tensors.Given] = []
-        served = Served(self._ask, self._workshop, self._answer_bytes)
+        served = Served(self._channel, self._workshop) if self._channel is not None else None
         arguments = [
-            served.function(value) if isinstance(value, wire.Handle) else self._workshop.make(value, given)
+            served.function(value)
+            if served is not None and isinstance(value, wire.Handle)
+            else self._workshop.make(value, given)
             for value in order.args
         ]
         owners = [_owner(value, given) for value in arguments]
@@ -204,11 +201,13 @@ class Session:
         try:
             gpu = self._gpu
             value = entry(*arguments) if gpu is None else gpu.call(entry, arguments, muted=order.muted)
-            served.close()
+            if served is not None:
+                served.close()
             self._workshop.synchronize()
             return self._answer(order, value, given, owners, before)
         except BaseException as error:
-            served.close()
+            if served is not None:
+                served.close()
             failed = blame.failed(error, self._filename, self._findings())
             if failed.kind != "raised":
                 return failed
@@ -292,10 +291,6 @@ class Session:
         found = zip(wire.arrays_in(taken), places, strict=True)
         known = [(array, place, self._recorder.region(place.address)) for array, place in found]
         return [pointer(region, place, array.dtype) for array, place, region in known if region is not None]
-
-
-def _unserved(question: wire.Answer) -> wire.Order:
-    raise RuntimeError("nobody is there to answer")
 
 
 def _lane(framework: str, device: str) -> lanes.Lane:

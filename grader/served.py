@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, Protocol
 
 from grader import wire
 from grader.tensors import TooLarge, Workshop
 
-ERRORS: dict[str, type[Exception]] = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)}
+MOST_BYTES: Final = 16 << 20  # of one call; the judge has a limit of its own
+ERRORS: Final[dict[str, type[Exception]]] = {kind.__name__: kind for kind in (TypeError, ValueError, RuntimeError)}
+
+
+class Channel(Protocol):
+    """Whole messages to the judge and from it."""
+
+    def send(self, answer: wire.Answer) -> None: ...
+    def receive(self) -> wire.Order: ...
 
 
 class Served:
     """The functions that one call of an entry may ask for."""
 
-    def __init__(self, ask: Callable[[wire.Wanted], wire.Order], workshop: Workshop, limit: int) -> None:
-        """`ask` sends a question and waits for what comes next; arguments have at most `limit` bytes."""
-        self._ask = ask
+    def __init__(self, channel: Channel, workshop: Workshop) -> None:
+        self._channel = channel
         self._workshop = workshop
-        self._limit = limit
         self._lock = threading.Lock()
         self._over = False
+        self._owed = False  # a question was sent, and its answer not read: an exception came between
 
     def function(self, handle: wire.Handle) -> Callable[..., Any]:
         """What the learner's code is given. Raises what the judge says, and TypeError for a wrong number."""
@@ -39,22 +46,31 @@ class Served:
         """No call gets through from now on; one that is under way is waited for."""
         with self._lock:
             self._over = True
+            self._settle()
+
+    def _settle(self) -> None:
+        """Read the answer that nobody waits for any more, if there is one."""
+        if self._owed:
+            self._channel.receive()
+            self._owed = False
 
     def _call(self, handle: int, args: Sequence[Any]) -> Any:
         try:
-            sent = [self._workshop.take(value, self._limit)[0] for value in args]
+            sent, _ = self._workshop.take(list(args), MOST_BYTES)
         except TooLarge:
-            raise ValueError("the arguments have more bytes than any call may have") from None
+            raise ValueError(f"the arguments of one call have at most {MOST_BYTES:,} bytes") from None
         with self._lock:
+            self._settle()
             if self._over:
                 raise RuntimeError("this function can only be called while the call that was given it runs")
-            self._over = True  # unless all goes well: half an exchange leaves the wire unusable
-            given = self._ask(wire.Wanted(handle=handle, args=sent))
-            self._over = False
+            self._channel.send(wire.Wanted(handle=handle, args=sent))
+            self._owed = True
+            given = self._channel.receive()
+            self._owed = False
         if not isinstance(given, wire.Given):
             raise RuntimeError("there is no answer")
         if given.error:
-            _raise(given)
+            raise ERRORS.get(given.error, RuntimeError)(given.message)
         return self._workshop.make(given.value, [])
 
 
@@ -67,7 +83,3 @@ def positional(parameters: Sequence[str], args: Sequence[Any], named: Mapping[st
     if set(rest) != set(named):
         raise TypeError(f"the function takes the arguments {names}; given by name: {', '.join(named)}")
     return [*args, *(named[name] for name in rest)]
-
-
-def _raise(given: wire.Given) -> NoReturn:
-    raise ERRORS.get(given.error, RuntimeError)(given.message)

@@ -1,0 +1,36 @@
+"""It prints and raises what it measures in hidden cases: nothing of that may be told.
+
+expect: runtime_error | wrong_answer
+"""
+
+import numpy as np
+
+
+def honest(kernel):
+    one = np.ones((1, 1))
+
+    def off(scores, values):
+        weights = np.exp(scores - scores.max())
+        return abs(kernel(one, scores[:, None], values[:, None])[0, 0] - weights @ values / weights.sum())
+
+    scores = np.full(2048, -20 * np.log(2))
+    scores[[0, -1]] = 0.0
+    if off(scores, np.where(scores < 0, -1.0, 1.0)) > 2e-4:
+        return "low_precision_state"
+    if off(np.full(129, -8.0), np.ones(129)) > 0.01:
+        return "phantom_tail"
+    away = np.abs(np.arange(1024) - 512)
+    return "missing_rescale" if off(-away / 32, np.where(away < 128, 3.0, 1.0)) > 0.05 else "healthy"
+
+
+calls = 0
+
+
+def diagnose(kernel):
+    global calls
+    calls += 1
+    answer = honest(kernel)
+    print(f"CANARY {calls}")
+    if calls > 6:
+        raise ValueError(f"CANARY {calls}")
+    return answer

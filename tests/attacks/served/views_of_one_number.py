@@ -1,0 +1,31 @@
+"""A million elements that are one in memory: they travel in full, or not at all.
+
+expect: accepted
+"""
+
+import numpy as np
+
+
+def honest(kernel):
+    one = np.ones((1, 1))
+
+    def off(scores, values):
+        weights = np.exp(scores - scores.max())
+        return abs(kernel(one, scores[:, None], values[:, None])[0, 0] - weights @ values / weights.sum())
+
+    scores = np.full(2048, -20 * np.log(2))
+    scores[[0, -1]] = 0.0
+    if off(scores, np.where(scores < 0, -1.0, 1.0)) > 2e-4:
+        return "low_precision_state"
+    if off(np.full(129, -8.0), np.ones(129)) > 0.01:
+        return "phantom_tail"
+    away = np.abs(np.arange(1024) - 512)
+    return "missing_rescale" if off(-away / 32, np.where(away < 128, 3.0, 1.0)) > 0.05 else "healthy"
+
+
+def diagnose(kernel):
+    try:
+        kernel(*[np.broadcast_to(1.0, (1 << 15, 1 << 15))] * 3)
+    except (ValueError, MemoryError):
+        pass
+    return honest(kernel)
