@@ -1,4 +1,4 @@
-"""What seven suites are worth on the data that never changes: faulty kernels caught of 25, false alarms of 5, cost."""
+"""What seven suites are worth on data that never changes: faulty kernels caught of 25, false alarms of 5, cost."""
 
 import runpy
 import sys
