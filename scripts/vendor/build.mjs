@@ -33,15 +33,23 @@ async function face([name, source, file, text, variationAxes]) {
   return { file: `${name}.woff2`, name: source, version: here(source).version, licence: "OFL-1.1" };
 }
 
+// Vim keys are a file of their own, which only those load who chose them; both share the parts in the middle one.
 async function editor() {
   await build({
-    entryPoints: ["editor.mjs"], outfile: `${STATIC}codemirror.js`, bundle: true, minify: true, format: "esm", target: "es2022",
-    legalComments: "none", banner: { js: "/* CodeMirror 6, MIT licence, see codemirror.LICENSE.txt; built by scripts/vendor/build.mjs */" },
+    entryPoints: { codemirror: "editor.mjs", "codemirror-vim": "vim.mjs" }, outdir: STATIC, bundle: true, splitting: true, chunkNames: "codemirror-shared",
+    minify: true, format: "esm", target: "es2022", legalComments: "none",
+    banner: { js: "/* CodeMirror 6, MIT licence, see codemirror.LICENSE.txt; built by scripts/vendor/build.mjs */" },
   });
   copyFileSync("node_modules/@codemirror/view/LICENSE", `${STATIC}codemirror.LICENSE.txt`);
+  copyFileSync("node_modules/@replit/codemirror-vim/LICENSE", `${STATIC}codemirror-vim.LICENSE.txt`);
   const own = JSON.parse(readFileSync("package.json", "utf8")).dependencies;
   const parts = Object.entries(own).filter(([name]) => /^@(codemirror|lezer)\//.test(name)).map(([name, version]) => `${name}@${version}`);
-  return { file: "codemirror.js", name: "codemirror", version: own["@codemirror/view"], licence: "MIT", parts };
+  const core = { name: "codemirror", version: own["@codemirror/view"], licence: "MIT", parts };
+  const vim = "@replit/codemirror-vim";
+  return [
+    { file: "codemirror.js", ...core }, { file: "codemirror-shared.js", ...core },
+    { file: "codemirror-vim.js", name: vim, version: own[vim], licence: "MIT" },
+  ];
 }
 
 // The compiler of content runs KaTeX itself; pages need its sheet and its faces, as they come.
@@ -72,5 +80,5 @@ mkdirSync(STATIC, { recursive: true });
 mkdirSync(TESTS, { recursive: true });
 const faces = [];
 for (const one of FACES) faces.push(await face(one));
-lock(STATIC, [...faces, await editor(), ...katex()]);
+lock(STATIC, [...faces, ...await editor(), ...katex()]);
 lock(TESTS, [axe()]);

@@ -644,6 +644,11 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
         "practice/workspace.html",
         replace(WORKSPACE, problems={"source": "The file is empty.", "form": "Too many submissions wait already."}),
     ),
+    "workspace/vim": ("practice/workspace.html", replace(WORKSPACE, editor_keys="vim", modes=())),
+    "workspace/locked": (
+        "practice/workspace.html",
+        replace(WORKSPACE, opens_with="Passing Online softmax opens it.", history=(), from_starter=True),
+    ),
     "workspace/long": (
         "practice/workspace.html",
         replace(WORKSPACE, drill=LONG_DRILL, source=f"# {LONG * 20}\n</textarea>{HOSTILE}\n" * 200),

@@ -172,3 +172,94 @@ def test_a_visitor_runs_a_drill_and_the_draft_follows_into_the_account(browser: 
     expect(again.locator("#code")).to_have_value(WRONG.read_text())
     other.close()
     context.close()
+
+
+def test_the_keys_of_the_page_are_shown_and_can_be_turned_off(browser: Browser, site: str) -> None:
+    context = new_context(browser, DESKTOP, "light")
+    watched = Watched(context.new_page())
+    page = watched.page
+    page.goto(f"{site}{DRILL}")
+    type_anew(page, "x = 4 / 2 # ?")  # in the editor they are only characters
+    assert page.locator("#code").input_value() == "x = 4 / 2 # ?"
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-announce]")).to_contain_text("left the editor")
+    page.keyboard.press("?")
+    sheet = page.get_by_role("dialog", name="Keys")
+    expect(sheet).to_contain_text("Run the visible cases")
+    assert axe(page) == []
+    sheet.get_by_role("checkbox").uncheck()
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+    page.keyboard.press("?")
+    page.keyboard.press("/")
+    expect(sheet).to_have_count(0)
+    expect(page.locator("[data-find] input")).not_to_be_focused()
+    page.reload()
+    page.keyboard.press("?")
+    expect(sheet).to_have_count(0)
+    page.get_by_role("button", name="Keys").click()
+    expect(sheet).to_be_visible()
+    watched.assert_clean()
+    context.close()
+
+
+def test_the_editor_says_where_the_text_stops_being_python_and_resets(browser: Browser, site: str) -> None:
+    context = new_context(browser, DESKTOP, "light")
+    page = context.new_page()
+    page.goto(f"{site}{DRILL}")
+    given = page.locator("#code").input_value()
+    type_anew(page, "x = 1\ny = = 2\n")
+    note = page.locator("[data-syntax]")
+    expect(note).to_have_text("Line 2 does not read as Python yet.")
+    page.get_by_role("button", name="Back to the starter").click()
+    expect(page.locator("#code")).to_have_value(given)
+    expect(note).to_be_hidden()
+    page.get_by_role("button", name="Undo the reset").click()
+    expect(note).to_be_visible()
+    context.close()
+
+
+def test_vim_keys(browser: Browser, gallery_site: str) -> None:
+    context = new_context(browser, DESKTOP, "light")
+    watched = Watched(context.new_page())
+    page = watched.page
+    page.goto(f"{gallery_site}/gallery/workspace/vim")
+    page.locator(".cm-content").click()
+    expect(page.locator(".cm-vim-panel")).to_be_visible()
+    for key in ("g", "g", "d", "G", "i"):
+        page.keyboard.press(key)
+    page.keyboard.type("y = 1")
+    assert page.locator("#code").input_value() == "y = 1"
+    page.keyboard.press("Escape")  # back to normal mode: still inside
+    assert page.evaluate("document.activeElement.className") == "code-host"
+    page.keyboard.press("Escape")  # from there it leaves
+    assert page.evaluate("document.activeElement.textContent") == "Run"
+    watched.assert_clean()
+    context.close()
+
+
+def test_hints_open_beside_what_is_typed_and_a_guess_stands_beside_what_happened(
+    browser: Browser, site: str
+) -> None:
+    context = new_context(browser, DESKTOP, "dark")
+    watched = Watched(context.new_page())
+    page = watched.page
+    sign_up(page, site)
+    page.goto(f"{site}{DRILL}")
+    paste(page, WRONG)
+    page.get_by_role("button", name="Open hint 1 of").click()
+    expect(page.locator("#hints li")).to_have_count(1)
+    expect(page.locator("#code")).to_have_value(WRONG.read_text())
+    page.get_by_label("How will this fail?").select_option("grows")
+    page.get_by_label("And why, in one line").fill("nothing rescales the sum")
+    page.get_by_role("button", name="Run", exact=True).click()
+    said = page.locator("#results #prediction")
+    expect(said).to_contain_text("worse with every tile", timeout=PATIENCE)
+    expect(said).to_contain_text("nothing rescales the sum")
+    expect(page.locator(".predict")).to_have_count(0)
+    assert axe(page) == []
+    page.get_by_role("link", name="Evidence and notes").click()
+    expect(page.locator("main")).to_contain_text("1 of 3 hints opened")
+    assert axe(page) == []
+    watched.assert_clean()
+    context.close()

@@ -4,7 +4,8 @@
 import {
   EditorState, StateEffect, StateField, RangeSetBuilder, EditorView, Decoration, keymap, lineNumbers, drawSelection,
   highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, defaultKeymap, history, historyKeymap, indentMore, indentLess,
-  bracketMatching, indentOnInput, indentUnit, syntaxHighlighting, HighlightStyle, closeBrackets, closeBracketsKeymap, python, tags,
+  bracketMatching, indentOnInput, indentUnit, syntaxHighlighting, syntaxTree, HighlightStyle, Compartment, closeBrackets, closeBracketsKeymap,
+  python, tags,
 } from "../vendor/codemirror.js";
 
 const colours = HighlightStyle.define([
@@ -27,8 +28,40 @@ const look = EditorView.theme({
   ".cm-cursor": { borderLeftColor: "var(--ink)", borderLeftWidth: "2px" },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--mark)", color: "inherit" },
   "&.cm-focused .cm-nonmatchingBracket": { backgroundColor: "var(--fail-wash)" },
+  ".cm-misread": { textDecoration: "underline wavy var(--warn) 1px", textUnderlineOffset: "4px" },
+  ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--ink)" },
+  ".cm-fat-cursor": { background: "var(--accent) !important", color: "var(--on-accent) !important" },
+  "&:not(.cm-focused) .cm-fat-cursor": { background: "none !important", outline: "solid 1px var(--accent) !important" },
   ".cm-fails": { backgroundColor: "var(--fail-wash)", boxShadow: "inset 3px 0 var(--fail)" },
   ".cm-remarked": { backgroundColor: "var(--warn-wash)", boxShadow: "inset 3px 0 var(--warn)" },
+});
+
+const SYNTAX_MS = 600; // after the last key
+
+/** The first place where the text does not read as Python, as {line, from, to}, or null. By the editor's own parser. */
+function misread(state) {
+  let found = null;
+  syntaxTree(state).iterate({
+    enter(node) {
+      if (!found && node.type.isError) found = { from: node.from, to: Math.max(node.to, node.from + 1) };
+      return !found;
+    },
+  });
+  return found && { ...found, line: state.doc.lineAt(Math.min(found.from, state.doc.length)).number };
+}
+
+const setSyntax = StateEffect.define();
+const syntax = StateField.define({
+  create: () => Decoration.none,
+  update(set, transaction) {
+    for (const effect of transaction.effects) {
+      if (!effect.is(setSyntax)) continue;
+      const { value } = effect, line = value && transaction.state.doc.line(value.line);
+      return line ? Decoration.set([Decoration.line({ class: "cm-misread" }).range(line.from)]) : Decoration.none;
+    }
+    return set.map(transaction.changes);
+  },
+  provide: (field) => EditorView.decorations.from(field),
 });
 
 const setMarks = StateEffect.define();
@@ -65,18 +98,42 @@ const typeOver = EditorView.domEventHandlers({
 
 /**
  * Put an editor over `textarea`. `changed(text)` runs at each edit, `run()` on Mod-Enter, `submit()` on Shift-Mod-Enter,
- * `save()` on Mod-S, `leave()` on Escape.
+ * `save()` on Mod-S, `leave()` on Escape; `reads(place)` is told where the text stops being Python, or null. With
+ * `vim`, Escape leaves in normal mode.
  */
-export function mount(textarea, { changed, run: execute, submit, save, leave }) {
+export function mount(textarea, { changed, run: execute, submit, save, leave, reads, vim = false }) {
   const host = document.createElement("div");
   host.className = "code-host";
   const root = host.attachShadow({ mode: "open" });
   const run = (action) => () => { action(); return true; };
+  const keys = new Compartment();
+  let modeOf = () => null; // vim's mode, once it is there
+  const first = EditorView.domEventHandlers({ // before vim, which would take these for its own
+    keydown(event) {
+      const mod = event.ctrlKey || event.metaKey;
+      const action = mod && event.key === "Enter" ? (event.shiftKey ? submit : execute) : mod && event.key.toLowerCase() === "s" ? save
+        : event.key === "Escape" && modeOf() === "normal" ? leave : null;
+      if (!action) return false;
+      event.preventDefault();
+      action();
+      return true;
+    },
+  });
+  let waiting = 0;
+  const parseSoon = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const place = misread(view.state);
+      view.dispatch({ effects: setSyntax.of(place) });
+      reads(place);
+    }, SYNTAX_MS);
+  };
   const view = new EditorView({
     root,
     state: EditorState.create({
       doc: textarea.value,
       extensions: [
+        first, keys.of([]), syntax,
         lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), highlightSpecialChars(), drawSelection(), history(), indentOnInput(),
         bracketMatching(), closeBrackets(), python(), indentUnit.of("    "), EditorState.tabSize.of(4), syntaxHighlighting(colours), look, marks, typeOver,
         EditorView.contentAttributes.of({ "aria-label": "Your code, in Python. Escape leaves the editor.", tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
@@ -84,15 +141,25 @@ export function mount(textarea, { changed, run: execute, submit, save, leave }) 
           if (!update.docChanged) return;
           textarea.value = update.state.doc.toString();
           changed(textarea.value);
+          parseSoon();
         }),
         keymap.of([
-          { key: "Mod-Enter", run: run(execute), shift: run(submit) }, { key: "Mod-s", run: run(save) }, { key: "Escape", run: run(leave) }, { key: "Tab", run: indentMore, shift: indentLess },
+          { key: "Escape", run: run(leave) }, { key: "Tab", run: indentMore, shift: indentLess },
           ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap,
         ]),
       ],
     }),
     parent: root,
   });
+  if (vim) {
+    import("../vendor/codemirror-vim.js").then((part) => {
+      view.dispatch({ effects: keys.reconfigure(part.vim({ status: true })) });
+      modeOf = () => {
+        const state = part.getCM(view)?.state.vim;
+        return state && (state.insertMode ? "insert" : state.visualMode ? "visual" : "normal");
+      };
+    });
+  }
   textarea.hidden = true;
   textarea.after(host);
   return {

@@ -81,16 +81,9 @@ if (contents) {
   for (const id of links.keys()) watch.observe(document.getElementById(id));
 }
 
-// `/` goes to the search box from anywhere but a field; suggestions are fetched with their module when the box is used.
+// Suggestions are fetched with their module when the search box is used.
 const find = document.querySelector("[data-find] input");
 find?.addEventListener("focus", () => import("./search.js"), { once: true });
-document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest?.("input, textarea, select, [contenteditable], .cm-editor");
-  if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey || document.documentElement.dataset.keys === "off") return;
-  event.preventDefault();
-  find?.focus();
-  find?.select();
-});
 
 // What only some pages have comes in a module of its own.
 for (const [mark, module] of [["figure[data-worked]", "worked"], ["figure[data-live]", "figures"], [".prose a, .margin a", "preview"]]) {

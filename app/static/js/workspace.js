@@ -24,8 +24,15 @@ const editor = mount(textarea, {
   run: press(buttons.run ?? buttons.submit),
   submit: press(buttons.submit),
   save: () => keepDraft(),
+  vim: form.dataset.editorKeys === "vim",
+  reads: (place) => {
+    const note = form.querySelector("[data-syntax]");
+    note.hidden = !place;
+    note.textContent = place ? `Line ${place.line} does not read as Python yet.` : "";
+  },
   leave: () => { (buttons.run ?? buttons.submit).focus(); announce("You left the editor. Tab moves on; Shift+Tab goes back into it."); },
 });
+if (buttons.save) buttons.save.hidden = true; // saved by itself, and by Mod-S
 const mac = /Mac|iP/.test(navigator.platform);
 const mod = mac ? "⌘" : "Ctrl";
 form.querySelector("[data-editor-help]").textContent = `${mod}+Enter runs the visible cases, with Shift it submits. Esc leaves the editor.`;
