@@ -65,6 +65,5 @@ document.addEventListener("keydown", (event) => {
   }
 });
 for (const button of document.querySelectorAll("[data-keys]")) {
-  button.hidden = false;
   button.addEventListener("click", sheet);
 }

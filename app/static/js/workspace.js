@@ -32,10 +32,9 @@ const editor = mount(textarea, {
   },
   leave: () => { (buttons.run ?? buttons.submit).focus(); announce("You left the editor. Tab moves on; Shift+Tab goes back into it."); },
 });
-if (buttons.save) buttons.save.hidden = true; // saved by itself, and by Mod-S
 const mac = /Mac|iP/.test(navigator.platform);
 const mod = mac ? "⌘" : "Ctrl";
-form.querySelector("[data-editor-help]").textContent = `${mod}+Enter runs the visible cases, with Shift it submits. Esc leaves the editor.`;
+form.querySelector("[data-editor-help]").textContent = `${mod}+Enter runs, with Shift it submits. Esc leaves the editor.`;
 form.querySelector("label[for=code]").addEventListener("click", () => editor.focus());
 
 let said = "";
@@ -110,7 +109,6 @@ function offer(text) {
 }
 
 const reset = form.querySelector("[data-reset]");
-reset.hidden = false;
 reset.addEventListener("click", () => {
   if (reset.dataset.before !== undefined) {
     editor.replace(reset.dataset.before);
