@@ -30,9 +30,10 @@ from grader.abilities import computes
 from grader.drill import Drill, Problem, read_drills
 from grader.grade import Grading
 from grader.judge import Judged
+from grader.nursery import Nursery
 from grader.pool import Pool, SandboxUnavailable
 from grader.soundness import SEED, unsound
-from grader.suite import BrokenDrill, load_answers
+from grader.suite import Answers, BrokenDrill, Remembered, load_answers
 from grader.verdict import Decided, Lane, Outcome, Verdict
 
 MARGIN = 0.1  # correct kernels may use a tenth of the tolerance
@@ -131,7 +132,7 @@ class Pools:
         """The pool for the framework of `drill`. Usable from several threads."""
         with self._lock:
             if drill.framework not in self._open:
-                pool = Pool(Lane.CPU, size=WORKERS, framework=drill.framework)
+                pool = Nursery(Lane.CPU, size=WORKERS, framework=drill.framework)
                 self._open[drill.framework] = self._stack.enter_context(pool)
             return self._open[drill.framework]
 
@@ -149,8 +150,9 @@ def check_drill(drill: Drill, pool_for: Callable[[Drill], Pool], *, write: bool,
     specimens, found = read_specimens(drill)
     problems += found
     runs: list[Ran] = []
+    known = Remembered(answers)
     with ThreadPoolExecutor(WORKERS) as threads:
-        for ran in threads.map(lambda specimen: _run(drill, specimen, pool_for), specimens):
+        for ran in threads.map(lambda specimen: _run(drill, specimen, pool_for, known), specimens):
             runs.append(ran)
             problems += _complaints(drill, ran)
             say(_row(ran))
@@ -207,11 +209,12 @@ def read_mutant(path: Path, drill: str) -> tuple[Specimen, list[Problem]]:
 # The runs.
 
 
-def _run(drill: Drill, specimen: Specimen, pool_for: Callable[[Drill], Pool]) -> Ran:
+def _run(drill: Drill, specimen: Specimen, pool_for: Callable[[Drill], Pool], answers: Answers) -> Ran:
     """Grade one file as a submission, with a seed that never changes, so that the matrix can be compared."""
     started = time.perf_counter()
     source = specimen.path.read_text(encoding="utf-8")
     grading = Grading(drill, source, Lane.CPU, pool_for(drill.written_for(source)), SEED)
+    grading.answers = answers
     grading.patience = 60.0  # the matrix must hold what the probes show, also on a busy machine
     *_, last = grading.events()
     if not isinstance(last, Decided):

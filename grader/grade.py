@@ -104,6 +104,7 @@ class Grading:
         self.pool = pool
         self.seed = seed
         self.cancelled = cancelled
+        self.answers: Answers | None = None  # those of the drill, if somebody has loaded them already
         self.visible_only = visible_only
         self.patience = FRESH_SECONDS
         self.judged: list[Judged] = []
@@ -129,7 +130,7 @@ class Grading:
         done = threading.Event()
         threading.Thread(target=self._watch, args=(done,), name="cancel", daemon=True).start()
         try:
-            answers = load_answers(self.drill)
+            answers = self.answers or load_answers(self.drill)
             self._gauge = self._prepare(answers)
             runner = self._take()
             if self._loading is None:

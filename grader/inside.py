@@ -4,13 +4,12 @@ Started by `grader.sandbox` in a confined process. It imports the frameworks, sa
 limits on itself, runs the learner's file, and answers calls with raw bytes. The code it runs may forge all that it
 sends; the judge's side knows that.
 
-Reading order: `main` → `Session` → `Session.load` → `Session.call`.
+Reading order: `main` → `serve` → `Session` → `Session.load` → `Session.call`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import faulthandler
 import importlib
 import os
@@ -21,13 +20,12 @@ import time
 import types
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 
-from grader import blame, landlock, lanes, stopwatch, tensors, wire
+from grader import blame, landlock, lanes, memory, stopwatch, tensors, wire
 from grader.device import Device
 from grader.evidence import Recorder, View, pointer
 from grader.served import Served
@@ -67,8 +65,12 @@ def main(descriptor: int, framework: str, device: str, answer_bytes: int) -> Non
     """Serve one submission over the inherited socket."""
     faulthandler.enable()  # a crash in native code names the learner's line on stderr
     started = time.perf_counter()
-    channel = Channel(descriptor)
-    session = Session(framework, device, answer_bytes, channel)
+    serve(Channel(descriptor), Session(framework, device, answer_bytes), started)
+
+
+def serve(channel: Channel, session: Session, started: float) -> None:
+    """Answer orders until the last one. `started` is when importing began, by `time.perf_counter`."""
+    session.channel = channel
     channel.send(wire.Ready(seconds=time.perf_counter() - started))
     while True:
         order = channel.receive()
@@ -102,7 +104,7 @@ def confine(limits: wire.Confine) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files))
     if limits.data_bytes:
-        most = limits.data_bytes + _status_bytes("VmData")
+        most = limits.data_bytes + memory.status_bytes("VmData")
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     for kind, most in (
         (resource.RLIMIT_FSIZE, limits.file_bytes),
@@ -116,20 +118,14 @@ def confine(limits: wire.Confine) -> None:
 class Session:
     """The frameworks, the lane, and one learner's file."""
 
-    def __init__(
-        self,
-        framework: str,
-        device: str,
-        answer_bytes: int,
-        channel: Channel | None = None,
-    ) -> None:
-        """Functions are served over `channel`; without it none is."""
-        self._channel = channel
+    def __init__(self, framework: str, device: str, answer_bytes: int) -> None:
+        self.channel: Channel | None = None  # functions are served over it; without it none is
         self._recorder = Recorder()
         self._answer_bytes = answer_bytes
         self._filename = ""
         self._entries: dict[str, Callable[..., Any]] = {}
         self._workshop = tensors.Workshop("numpy", "cpu")
+        self._memory = memory.Resident()
         self._gpu: Device | None = None
         self._stopwatch: stopwatch.Stopwatch | None = None
         self._module = types.ModuleType(MODULE)
@@ -138,6 +134,7 @@ class Session:
         self._preload(framework, device)
 
     def _preload(self, framework: str, device: str) -> None:
+        memory.settle()
         self._traced = framework == "triton" and device == "cpu"
         if framework in ("torch", "triton"):
             _prepare_torch(device)
@@ -184,7 +181,7 @@ class Session:
         if entry is None:
             return wire.Failed(kind="refused", message=f"There is no entry {order.entry}.")
         given: list[tensors.Given] = []
-        served = Served(self._channel, self._workshop) if self._channel is not None else None
+        served = Served(self.channel, self._workshop) if self.channel is not None else None
         arguments = [
             served.function(value)
             if served is not None and isinstance(value, wire.Handle)
@@ -197,7 +194,7 @@ class Session:
             [made.sent.storage for made in owners if made and self._traced],
         )
         self._lane.forget()
-        before = _reset_peak() if self._gpu is None else self._workshop.reset_peak()
+        before = self._memory.reset_peak() if self._gpu is None else self._workshop.reset_peak()
         try:
             gpu = self._gpu
             value = entry(*arguments) if gpu is None else gpu.call(entry, arguments, muted=order.muted)
@@ -254,7 +251,7 @@ class Session:
         owners: list[tensors.Given | None],
         before: int,
     ) -> wire.Answer:
-        peak = _status_bytes("VmHWM") if self._gpu is None else self._workshop.peak()
+        peak = self._memory.peak() if self._gpu is None else self._workshop.peak()
         try:
             taken, places = self._workshop.take(value, self._answer_bytes)
         except tensors.TooLarge as error:
@@ -348,25 +345,6 @@ def _poisoned(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     empty.poisons = True  # type: ignore[attr-defined]
     return empty
-
-
-def _reset_peak() -> int:
-    """Start counting peak memory anew; bytes resident now.
-
-    The C library keeps freed memory for reuse, in which a large buffer could grow unseen: it is given back first.
-    """
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _status_bytes("VmRSS")
-
-
-def _status_bytes(name: str) -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        text = Path("/proc/self/status").read_text()
-        return int(text.split(f"{name}:", 1)[1].split(None, 1)[0]) * 1024
-    return 0
 
 
 if __name__ == "__main__":

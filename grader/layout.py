@@ -24,6 +24,7 @@ ROOT: Final = PACKAGE.parent  # the repository, or the site-packages we are inst
 # All that goes in. No judge, no drill, no reference, no kit with its answers.
 MODULES: Final = (
     *("__init__.py", "wire.py", "bounded.py", "inside.py", "tensors.py", "blame.py", "evidence.py", "landlock.py"),
+    *("memory.py", "forks.py"),
     *("lanes.py", "batched.py", "warmup.py", "device.py", "stopwatch.py", "served.py", "interpreter"),
     *("traced.py", "definitions.py", "replay.py", "front_end.py"),
 )

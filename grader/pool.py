@@ -130,7 +130,8 @@ class Pool:
     def _other(self, framework: str) -> Pool:
         with self._change:
             if framework not in self._others and not self._closed:
-                self._others[framework] = Pool(Lane.CPU, 1, self._limits, framework=framework, hidden=self._hidden)
+                other = type(self)(Lane.CPU, 1, self._limits, framework=framework, hidden=self._hidden)
+                self._others[framework] = other
         if framework not in self._others:
             raise self._why_none()
         return self._others[framework]
@@ -238,19 +239,7 @@ class Pool:
             self._trouble = None
 
     def _start_one(self, number: int) -> Runner:
-        limits = self._limits
-        gpu = self._its_gpu() if self._gpu else None
-        arguments = ("{channel}", self._framework, self._device, str(limits.answer_bytes))
-        spec = sandbox.Spec(
-            command=("-I", "-B", "-X", "utf8", "-c", BOOT, *arguments),
-            memory_bytes=limits.memory_bytes + (8 << 30 if self._gpu else 2 << 30),  # while importing
-            files_bytes=limits.files_bytes,
-            processes=max(limits.processes, 64),
-            environment=gpu.environment if gpu else {"TRITON_INTERPRET": "1"} if self._stock else {},
-            devices=gpu.nodes if gpu else (),
-            hidden=self._hidden,
-        )
-        runner = Runner(sandbox.start(spec), limits)
+        runner = Runner(sandbox.start(self._spec(BOOT)), self._limits)
         with self._change:
             self._starting = runner
             if self._closed:
@@ -264,6 +253,21 @@ class Pool:
             said = runner.close().text.strip()[-1500:]
             raise sandbox.explain(f"{ready.message} {said}".strip())
         return runner
+
+    def _spec(self, boot: str, runners: int = 1) -> sandbox.Spec:
+        """The confined process that `boot` begins in, with room for so many runners."""
+        limits = self._limits
+        gpu = self._its_gpu() if self._gpu else None
+        arguments = ("{channel}", self._framework, self._device, str(limits.answer_bytes))
+        return sandbox.Spec(
+            command=("-I", "-B", "-X", "utf8", "-c", boot, *arguments),
+            memory_bytes=limits.memory_bytes * runners + (8 << 30 if self._gpu else 2 << 30),  # while importing
+            files_bytes=limits.files_bytes,
+            processes=max(limits.processes, 64) * runners,
+            environment=gpu.environment if gpu else {"TRITON_INTERPRET": "1"} if self._stock else {},
+            devices=gpu.nodes if gpu else (),
+            hidden=self._hidden,
+        )
 
     def _its_gpu(self) -> gpus.Gpu:
         if (gpu := self.gpu) is None:

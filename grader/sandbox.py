@@ -144,7 +144,7 @@ class Box:
     def resident(self) -> int:
         """Bytes of memory that the processes inside hold, files mapped from disk apart."""
         inside = list(descendants(self.process.pid))
-        return sum(_resident(pid) for pid in inside) + (_inodes(inside[-1]) if inside else 0)
+        return sum(held(pid) for pid in inside) + (_inodes(inside[-1]) if inside else 0)
 
 
 def start(spec: Spec) -> Box:
@@ -270,16 +270,21 @@ def _memory_file(data: bytes) -> IO[bytes]:
     return file
 
 
-def descendants(pid: int) -> Iterator[int]:
-    """Process ids of everything below `pid`."""
+def children(pid: int) -> Iterator[int]:
+    """Process ids of those that `pid` started."""
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                yield int(child)
-                yield from descendants(int(child))
+            yield from map(int, (task / "children").read_text().split())
 
 
-def _resident(pid: int) -> int:
+def descendants(pid: int) -> Iterator[int]:
+    """Process ids of everything below `pid`."""
+    for child in children(pid):
+        yield child
+        yield from descendants(child)
+
+
+def held(pid: int) -> int:
     """Bytes of private and shared memory, what several processes share divided among them."""
     with contextlib.suppress(OSError, ValueError):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
