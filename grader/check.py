@@ -209,7 +209,9 @@ def read_mutant(path: Path, drill: str) -> tuple[Specimen, list[Problem]]:
 # The runs.
 
 
-def _run(drill: Drill, specimen: Specimen, pool_for: Callable[[Drill], Pool], answers: Answers) -> Ran:
+def _run(
+    drill: Drill, specimen: Specimen, pool_for: Callable[[Drill], Pool], answers: Answers | None = None
+) -> Ran:
     """Grade one file as a submission, with a seed that never changes, so that the matrix can be compared."""
     started = time.perf_counter()
     source = specimen.path.read_text(encoding="utf-8")

@@ -26,8 +26,8 @@ from grader.kit import (
 )
 
 B = 64
-LONG = 3072  # an S×S matrix takes 36 MiB there in fp32, and 9 MiB in bytes
-GROWTH = 6 << 20  # bytes that memory may grow by at that length
+LONG = 2560  # an S×S matrix takes 25 MiB there in fp32, and 6.25 MiB in bytes
+GROWTH = 4 << 20  # bytes that memory may grow by at that length
 UNIT = DTYPES["fp32"].epsilon / 2
 TINY = DTYPES["fp32"].tiny
 
@@ -42,7 +42,7 @@ CASES = (
     case("one tile, not causal", "tiles", B, causal=False, visible=True),
     case("one past a tile", "tail", B + 1, visible=True),
     case("transposed views", "strides", 40, layout="transposed", visible=True),
-    case("3072 tokens", "memory", LONG, causal=False, visible=True),
+    case("2560 tokens", "memory", LONG, causal=False, visible=True),
     case("one token", "small", 1, 4),
     case("less than a tile", "tail", B - 1),
     case("one tile", "tiles", B),
@@ -58,7 +58,7 @@ CASES = (
     case("sharp rows", "spike", 2 * B + 5, data="spike"),
     case("rows apart", "strides", B + 9, layout="padded"),
     case("columns apart", "strides", B + 9, layout="sliced", causal=False),
-    case("3072 tokens, causal", "memory", LONG, 8),
+    case("2560 tokens, causal", "memory", LONG, 8),
 )
 
 
@@ -129,9 +129,9 @@ def roughly(args: tuple[Placed, ...]) -> tuple[Output, Output, Output]:
     """The outputs where memory is measured: the largest gradient stands for the size of all terms."""
     shape = args[0].shape
     return (
-        Output("dq", shape, "fp32", within(2e-5, None)),
-        Output("dk", shape, "fp32", within(2e-5, None)),
-        Output("dv", shape, "fp32", within(2e-5, None)),
+        Output("dq", shape, "fp32", within(4e-5, None)),
+        Output("dk", shape, "fp32", within(4e-5, None)),
+        Output("dv", shape, "fp32", within(4e-5, None)),
     )
 
 

@@ -1,6 +1,6 @@
 """Tiles for everything, but a mask of bytes is made once for all of them.
 
-ask: A mask is a tensor too. How many bytes has yours at S = 3072?
+ask: A mask is a tensor too. How many bytes has yours at S = 2560?
 expect: rule_broken
 """
 
