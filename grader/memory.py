@@ -12,7 +12,7 @@ import ctypes
 from pathlib import Path
 from typing import Final
 
-LARGE_BLOCK: Final = 256 << 10  # bytes from which a buffer is a mapping of its own, gone when it is freed
+LARGE_BLOCK: Final = 64 << 10  # bytes from which a buffer is a mapping of its own, gone when it is freed
 MMAP_THRESHOLD: Final = -3  # the C library's number for that setting
 MAPPED_LATE: Final = 4 << 20  # bytes of libraries that a call may bring in without their being counted
 
