@@ -41,6 +41,7 @@ def test_every_drill_has_an_editorial(drill: Drill, course: Snapshot) -> None:
     assert html.count('class="kill-matrix"') >= 1
     assert 'class="excerpt"' in html
     assert 'class="at"' in html, "a line of the code is explained"
+    assert 'class="table-scroll kills" tabindex="0"' in html, "it scrolls by keyboard"
     assert not re.search(r"<[^>]+\sstyle=", html)
     assert len(html) < 250_000
 
