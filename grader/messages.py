@@ -297,6 +297,8 @@ def sentence(
     outcome: Outcome, results: Sequence[CaseResult], expected: int, skipped: int, visible_only: bool = False
 ) -> str:
     """The one sentence of a verdict. `results` are as the learner will see them, in the order they ran."""
+    if outcome is Outcome.ACCEPTED and visible_only and any(one.report and one.report.by_person for one in results):
+        return "The automatic part passes. Submit the outline, and a person scores it."
     if outcome is Outcome.ACCEPTED and visible_only:
         return f"The visible cases passed, {len(results)} of {expected}. Hidden ones run when you submit."
     if outcome is Outcome.ACCEPTED:

@@ -70,6 +70,7 @@ from grader.verdict import (
     Verdict,
     Where,
 )
+from tests.app import kind_samples as kinds
 from tests.app.community_samples import COMMUNITY, EARLIER, GRADE, SCORES
 from tests.app.course_samples import COURSE, HOSTILE, LONG
 
@@ -692,6 +693,20 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     "draft/aside": ("practice/draft.html", VERSION),
     "draft/stale": ("practice/draft.html", replace(VERSION, stale=True)),
     "draft/current": ("practice/draft.html", replace(VERSION, row=DRAFT)),
+    "submission/diagnosis": (
+        "submissions/show.html",
+        submission(None, verdict(kinds.DIAGNOSIS), State.DECIDED),
+    ),
+    "submission/suite": ("submissions/show.html", submission(None, verdict(kinds.WEAK_SUITE), State.DECIDED)),
+    "submission/suite-right": (
+        "submissions/show.html",
+        submission(None, verdict(kinds.GOOD_SUITE), State.DECIDED),
+    ),
+    "submission/outline": ("submissions/show.html", submission(None, verdict(kinds.WEAK_OUTLINE), State.DECIDED)),
+    "submission/outline-right": (
+        "submissions/show.html",
+        submission(None, verdict(kinds.GOOD_OUTLINE), State.DECIDED, feedback=Feedback(None, ())),
+    ),
     "submission/wrong": ("submissions/show.html", submission(None, verdict(WRONG), State.DECIDED)),
     "submission/accepted": (
         "submissions/show.html",
