@@ -15,7 +15,7 @@ from grader.compare import Feature
 from grader.drill import Drill
 from grader.judge import Bench, Caller, Judged, judge_case
 from grader.kit import Case, Suite, tile_block
-from grader.shrink import SHRINK_RUNS, Prober, as_probe, by_tiles, cut, failing, smallest, trend
+from grader.shrink import SHRINK_RUNS, Prober, Try, as_probe, by_tiles, cut, failing, smallest, trend
 from grader.verdict import Diagnosis, Outcome, Probe
 
 PROBE_SEED = b"public probes"
@@ -33,6 +33,7 @@ class Probed:
     trend: Feature | None = None
     features: tuple[Feature, ...] = ()
     failed: tuple[str, ...] = ()  # names of the suite's probes
+    shown: Judged | None = None  # the failing probe to be looked at tile by tile
 
 
 def worth_probing(judged: Sequence[Judged]) -> bool:
@@ -80,7 +81,20 @@ def probe(bench: Bench, judged: Sequence[Judged], runner: Caller) -> Probed:
         trend=trend([point for point, _ in curve]),
         features=found.failing.judged.features,
         failed=tuple(case.name for case in failed),
+        shown=_worth_showing([found.failing, *(tried for _, tried in curve)], block, suite),
     )
+
+
+def _worth_showing(tried: Sequence[Try], block: int, suite: Suite) -> Judged | None:
+    """The failing probe of the most tiles up to four: fewer show no course, more are long to read."""
+    wrong = [one.judged for one in tried if one.judged.result.outcome is Outcome.WRONG_ANSWER]
+    if suite.tiled is None or not wrong:
+        return wrong[0] if wrong else None
+    axis = suite.tiled.name
+    tiles = [-(-one.case.dims[axis] // block) for one in wrong]
+    return max(
+        zip(tiles, wrong, strict=True), key=lambda pair: (pair[0] <= 4, pair[0] if pair[0] <= 4 else -pair[0])
+    )[1]
 
 
 def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> tuple[Diagnosis, hints.Signature]:

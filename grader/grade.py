@@ -9,9 +9,12 @@ code says or prints reaches the verdict, only whether it passed. Probes run befo
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+
+import msgspec
 
 from grader import compilable, hints, messages
 from grader.abilities import can_mute, computes, counts_traffic, times
@@ -27,7 +30,7 @@ from grader.pool import Failure, Limits, Pool, Runner, SandboxUnavailable
 from grader.provenance import judge_without_kernels
 from grader.results import shown, skipped, visible_traffic
 from grader.speed import judge_speed
-from grader.suite import Answers, load_answers
+from grader.suite import Answers, load_answers, load_steps
 from grader.verdict import (
     CaseDone,
     CaseResult,
@@ -43,8 +46,10 @@ from grader.verdict import (
     Started,
     Timings,
     Verdict,
+    Walk,
     decide,
 )
+from grader.walk import walk_through
 from grader.wire import Load
 
 WATCH_SECONDS = 0.2
@@ -121,6 +126,7 @@ class Grading:
         self._loading_problem = ""
         self._probed: Probed | None = None
         self._diagnosis: Diagnosis | None = None
+        self._walk: Walk | None = None
         self._compilation: Compilation | None = None
         self._at_compiler = 0
         self._said = Said()
@@ -249,11 +255,15 @@ class Grading:
         return len(self.judged) == self._expected and all(one.accepted for one in self.judged)
 
     @property
-    def _replays(self) -> bool:
+    def _traced(self) -> bool:
         """Does this lane write launches down, and must this drill's results come from kernels?"""
         kernels = self.drill.rules.written_by_kernel and self.drill.framework == "triton"
-        counted = counts_traffic(self.lane) and self.pool.writes_launches
-        return kernels and counted and not self.visible_only
+        return kernels and counts_traffic(self.lane) and self.pool.writes_launches
+
+    @property
+    def _replays(self) -> bool:
+        """Are launches run again before the submission is accepted?"""
+        return self._traced and not self.visible_only
 
     def _done(self, judged: Judged) -> CaseDone:
         self._stop_if_cancelled()
@@ -286,13 +296,24 @@ class Grading:
     def _probe(self, bench: Bench, runner: Runner | None) -> None:
         started = time.perf_counter()
         self._probed = probe(bench, self._of_the_suite, runner) if runner is not None else Probed()
+        self._walk = self._walk or self._walked(bench)
         self._time["diagnose"] += time.perf_counter() - started
         self._stop_if_cancelled()
+
+    def _walked(self, bench: Bench) -> Walk | None:
+        """The failing probe, tile by tile. What goes wrong here leaves a verdict without it."""
+        steps = load_steps(self.drill) if self._traced else None
+        if steps is None or self._probed is None or self._probed.shown is None:
+            return None
+        with contextlib.suppress(Exception), self.pool.replayer() as watched:
+            return walk_through(bench, self._probed.shown, self.source, steps, watched)
+        return None
 
     def _explain(self) -> None:
         first = next((one for one in self._of_the_suite if not one.accepted), None)
         if first is not None and first.result.outcome in EXPLAINED:
             self._diagnosis, self.signature = explain_failure(self.drill, self.judged, self._probed or Probed())
+            self._diagnosis = msgspec.structs.replace(self._diagnosis, walk=self._walk)
 
     # The runner.
 
@@ -307,7 +328,7 @@ class Grading:
         """A warm runner with the learner's file in it; a file that does not load leaves `_loading` filled."""
         self._stop_if_cancelled()
         started = time.perf_counter()
-        if self._replays:
+        if self._traced:
             self.pool.prepare_replays()
         runner = self.pool.take(runner_limits(self.drill))
         taken = time.perf_counter()

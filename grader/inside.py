@@ -88,6 +88,8 @@ def serve(channel: Channel, session: Session, started: float) -> None:
                 answer = session.replay(order)
             case wire.Compile():
                 answer = session.compile(order)
+            case wire.Walk():
+                answer = session.walk(order)
             case wire.Given():
                 continue  # to a question that nobody waits for any more
             case wire.Bye():
@@ -230,6 +232,13 @@ class Session:
         if self._replayer is None:
             return wire.Failed(kind="refused", message="Nothing is run again here.")
         answer: wire.Answer = self._replayer.replay(order)
+        return answer
+
+    def walk(self, order: wire.Walk) -> wire.Answer:
+        """Watch a program of a kernel from its text. For a process that runs nothing else."""
+        if self._replayer is None:
+            return wire.Failed(kind="refused", message="Nothing is watched here.")
+        answer: wire.Answer = importlib.import_module("grader.walker").walk(order)
         return answer
 
     def compile(self, order: wire.Compile) -> wire.Answer:

@@ -26,7 +26,7 @@ MODULES: Final = (
     *("__init__.py", "wire.py", "bounded.py", "inside.py", "tensors.py", "blame.py", "evidence.py", "landlock.py"),
     *("memory.py", "forks.py"),
     *("lanes.py", "batched.py", "warmup.py", "device.py", "stopwatch.py", "served.py", "interpreter"),
-    *("traced.py", "definitions.py", "replay.py", "front_end.py"),
+    *("traced.py", "definitions.py", "replay.py", "walker.py", "front_end.py"),
 )
 LINKS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # into /usr on most systems
 OURS: Final = ("app", "grader", "drills", "kernels", "migrations", "content", "tests", "docs", "scripts", "var")

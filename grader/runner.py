@@ -165,6 +165,17 @@ class Runner:
             return self._wrong("compiled for other targets")
         return answer
 
+    def walk(self, order: wire.Walk, seconds: float) -> wire.Walked | Failure:
+        """Have one program of a launch watched, within `seconds`."""
+        answer = self._ask(order, seconds)
+        if isinstance(answer, wire.Failed):
+            return learner_failure(answer)
+        if isinstance(answer, Failure):
+            return answer
+        if not isinstance(answer, wire.Walked) or answer.id != order.id:
+            return self._wrong("answered a program to watch with something else")
+        return answer
+
     def time(self, order: wire.Stage | wire.Batch | wire.Audit, seconds: float) -> Measured | Failure:
         """One step of timing; `self.seconds` is what it took by our clock, from the order to the answer."""
         answer = self._ask(order, seconds)

@@ -16,9 +16,21 @@ from typing import Any
 import numpy as np
 
 from grader.drill import Drill
-from grader.kit import Argument, Ask, Checked, Exact, Placed, Served, Suite, faults_of, faults_of_timed
+from grader.kit import (
+    Argument,
+    Ask,
+    Checked,
+    Exact,
+    Placed,
+    RunningRow,
+    Served,
+    Suite,
+    faults_of,
+    faults_of_timed,
+)
 
 Reference = dict[str, Callable[..., object]]
+Steps = Callable[[Ask, tuple[int, ...]], RunningRow]
 
 
 class BrokenDrill(Exception):
@@ -82,6 +94,20 @@ def load_answers(drill: Drill) -> Answers:
     """The suite and reference of `drill`, loaded again when one of the files changed. Raises `BrokenDrill`."""
     stamps = tuple((drill.folder / name).stat().st_mtime_ns for name in ("suite.py", "reference.py"))
     return _load(drill.folder, tuple(entry.name for entry in drill.entries), stamps)
+
+
+def load_steps(drill: Drill) -> Steps | None:
+    """The drill's `steps.py`: the row behind an element of the result, to be shown tile by tile. Most have none."""
+    path = drill.folder / "steps.py"
+    return _steps(drill.folder, path.stat().st_mtime_ns) if path.exists() else None
+
+
+@lru_cache(maxsize=64)
+def _steps(folder: Path, stamp: int) -> Steps:
+    function: Steps | None = getattr(_run(folder, "steps"), "row", None)
+    if not callable(function):
+        raise BrokenDrill(f"{folder.name}/steps.py: no function row")
+    return function
 
 
 @lru_cache(maxsize=64)

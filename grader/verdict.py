@@ -12,7 +12,9 @@ from enum import StrEnum
 
 import msgspec
 
-SCHEMA = 2  # 2: `compiled`. What is added has a default, so that stored verdicts can still be read.
+SCHEMA = (
+    2  # 2: `compiled`, `Diagnosis.walk`. What is added has a default, so that stored verdicts can still be read.
+)
 
 
 class Outcome(StrEnum):
@@ -136,6 +138,44 @@ class Probe(Struct, frozen=True, kw_only=True):
     tiles: int | None = None
 
 
+class Held(Struct, frozen=True, kw_only=True):
+    """One variable of one row after one tile: what the learner's kernel holds, and what it should, written out.
+
+    A kernel may have no variable for its factor: then `name` is empty, and so is `yours`.
+    """
+
+    role: str  # maximum, factor, sum, accumulator
+    name: str
+    yours: tuple[str, ...]
+    should: tuple[str, ...]
+    parts: bool
+
+
+class TileStep(Struct, frozen=True, kw_only=True):
+    """One turn of a kernel's loop over tiles. `keys` are those that it loaded: "16–31"."""
+
+    keys: str
+    held: tuple[Held, ...]
+
+
+class Walk(Struct, frozen=True, kw_only=True):
+    """One program of a failing run, tile by tile, for the row of the result at `index`.
+
+    `unit` says in which unit the maximum is held, where it is not the plain one. `parts_at` is the first of `turns`
+    at which the kernel holds something else than it should.
+    """
+
+    shape: str
+    data: str
+    kernel: str
+    line: int | None
+    program: tuple[int, int, int]
+    index: tuple[int, ...]
+    unit: str
+    turns: tuple[TileStep, ...]
+    parts_at: int | None
+
+
 class Diagnosis(Struct, frozen=True, kw_only=True):
     """What the failure looks like from outside, and the question to ask next.
 
@@ -148,6 +188,7 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     trend: str = ""  # "grows with the number of tiles", "only the last tile", "flat", …
     question: str = ""
     related: tuple[str, ...] = ()  # content ids worth reading now
+    walk: Walk | None = None
 
 
 class Traffic(Struct, frozen=True, kw_only=True):

@@ -261,11 +261,29 @@ class Given(Struct, frozen=True, kw_only=True, tag="given"):
 GIVEN_ERRORS: Final = frozenset({"TypeError", "ValueError", "RuntimeError"})
 
 
+class Walk(Struct, frozen=True, kw_only=True, tag="walk"):
+    """As `Replay`, but watch the program that stores one element of a memory: what its loop over tiles carries.
+
+    `reading` is the memory of which it is to be told what each turn of the loop loaded.
+    """
+
+    id: int
+    source: str
+    filename: str = "submission.py"
+    args: list[Value]
+    launches: list[Launch]
+    memories: dict[str, int]
+    globals: dict[str, int | float | bool | str] = {}
+    stored: str
+    element: int
+    reading: str
+
+
 class Bye(Struct, frozen=True, kw_only=True, tag="bye"):
     """End now."""
 
 
-Order = Confine | Load | Call | Stage | Batch | Audit | Replay | Compile | Given | Bye
+Order = Confine | Load | Call | Stage | Batch | Audit | Replay | Compile | Walk | Given | Bye
 
 
 # runner → judge
@@ -464,13 +482,32 @@ class Compiled(Struct, frozen=True, kw_only=True, tag="compiled"):
     built: list[Built]
 
 
+class Turn(Struct, frozen=True, kw_only=True):
+    """One turn of a loop: its variable, what one row of each variable is at the end, elements loaded [from, to)."""
+
+    index: int
+    state: dict[str, list[float]]
+    loaded: list[tuple[int, int]]
+
+
+class Walked(Struct, frozen=True, kw_only=True, tag="walked"):
+    """One program's loop over tiles. `line` is where the loop stands, `carried` what it hands from turn to turn."""
+
+    id: int
+    kernel: str
+    line: int
+    program: tuple[int, int, int]
+    carried: list[str]
+    turns: list[Turn]
+
+
 class Other(Struct, frozen=True, kw_only=True, tag="other"):
     """Stands where a value of an unwanted type was: only its type's name travels."""
 
     type_name: str
 
 
-Answer = Ready | Loaded | Failed | Returned | Wanted | Staged | Timed | Audited | Compiled
+Answer = Ready | Loaded | Failed | Returned | Wanted | Staged | Timed | Audited | Compiled | Walked
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _ANSWERS: Final = msgspec.msgpack.Decoder(Answer)
@@ -539,7 +576,7 @@ def decode_order(payload: bytes) -> Order:
         order = _ORDERS.decode(payload)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise Malformed(f"not an order: {error}") from None
-    if isinstance(order, Call | Stage | Replay):
+    if isinstance(order, Call | Stage | Replay | Walk):
         return msgspec.structs.replace(order, args=[restore(value, handles=True) for value in order.args])
     if isinstance(order, Given):
         return msgspec.structs.replace(order, value=restore(order.value))

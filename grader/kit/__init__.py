@@ -26,6 +26,7 @@ from grader.kit.dtypes import DTYPES, DType, Raw, Values, decode, encode, half_u
 from grader.kit.e4m3 import e4m3
 from grader.kit.outline import read as read_outline
 from grader.kit.place import GUARD, LAYOUTS, Placed, place, window
+from grader.kit.running import RunningRow, attention_row, softmax_row
 from grader.kit.served import BadCall, Foreign, Served, as_matrix
 from grader.kit.shapes import lengths, tile_block
 from grader.kit.timed import Fresh, Part, Slices, Timed, faults_of_timed
@@ -69,6 +70,7 @@ __all__ = [
     "Raw",
     "Reply",
     "Report",
+    "RunningRow",
     "Served",
     "Slices",
     "Suite",
@@ -77,6 +79,7 @@ __all__ = [
     "Values",
     "as_matrix",
     "attention_inputs",
+    "attention_row",
     "big_enough",
     "build",
     "decode",
@@ -93,6 +96,7 @@ __all__ = [
     "pooled",
     "read_outline",
     "rounded",
+    "softmax_row",
     "tile_block",
     "tolerance",
     "visible_keys",
