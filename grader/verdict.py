@@ -161,8 +161,9 @@ class TileStep(Struct, frozen=True, kw_only=True):
 class Walk(Struct, frozen=True, kw_only=True):
     """One program of a failing run, tile by tile, for the row of the result at `index`.
 
-    `unit` says in which unit the maximum is held, where it is not the plain one. `parts_at` is the first of `turns`
-    at which the kernel holds something else than it should.
+    `unit` says in which unit the maximum is held, where it is not the plain one. `missed` are keys that no turn
+    loads and should: "16–48". `parts_at` is the first of `turns` at which the kernel holds something else than it
+    should.
     """
 
     shape: str
@@ -173,6 +174,7 @@ class Walk(Struct, frozen=True, kw_only=True):
     index: tuple[int, ...]
     unit: str
     turns: tuple[TileStep, ...]
+    missed: str = ""
     parts_at: int | None
 
 

@@ -26,8 +26,8 @@ from grader.suite import Steps
 from grader.verdict import Held, Outcome, TileStep, Walk
 
 SECONDS: Final = 5.0
-MOST_SHOWN: Final = 8  # values of an accumulator
-WRONG: Final = {"fp32": 1e-3, "fp16": 2e-2, "bf16": 5e-2}  # of the largest value
+MOST_SHOWN: Final = 6  # values of an accumulator
+WRONG: Final = {"fp32": 1e-4, "fp16": 2e-2, "bf16": 5e-2}  # of the largest value
 LOG2E: Final = 1.4426950408889634
 UNITS: Final = {"": 1.0, "in base two": LOG2E}
 
@@ -56,7 +56,7 @@ def walk_through(bench: Bench, judged: Judged, source: str, steps: Steps, runner
     if answer is None or isinstance(answer, Failure) or not answer.turns:
         return None
     suite = bench.answers.suite
-    turns, unit = _compared(answer, row, WRONG.get(judged.case.dtype, WRONG["bf16"]))
+    turns, unit, missed = _compared(answer, row, WRONG.get(judged.case.dtype, WRONG["bf16"]))
     return Walk(
         shape=suite.shape_words(judged.case),
         data=suite.data_words(judged.case),
@@ -66,6 +66,7 @@ def walk_through(bench: Bench, judged: Judged, source: str, steps: Steps, runner
         index=index,
         unit=unit,
         turns=turns,
+        missed=missed,
         parts_at=next((number for number, turn in enumerate(turns) if any(h.parts for h in turn.held)), None),
     )
 
@@ -116,7 +117,8 @@ class Reading:
         )
 
 
-def _compared(walked: wire.Walked, row: RunningRow, wrong: float) -> tuple[tuple[TileStep, ...], str]:
+def _compared(walked: wire.Walked, row: RunningRow, wrong: float) -> tuple[tuple[TileStep, ...], str, str]:
+    """The tiles, the unit of the maximum, and the keys that should be seen and are never loaded."""
     depth = min(row.values.shape[1], 128) if row.values is not None else 0
     names = Reading.of(walked, depth)
     met = np.zeros(len(row.scores), dtype=bool)
@@ -133,7 +135,8 @@ def _compared(walked: wire.Walked, row: RunningRow, wrong: float) -> tuple[tuple
         held = _held(turn, names, row, after, (before, top), factor, wrong)
         turns.append(TileStep(keys=_span(now), held=held))
         before = top
-    return tuple(turns), unit
+    missed = np.isfinite(row.scores) & ~met & (not walked.cut)
+    return tuple(turns), unit, _span(missed) if missed.any() else ""
 
 
 def _held(
@@ -225,4 +228,4 @@ def _figure(x: float) -> str:
         return "NaN"
     if np.isinf(x):
         return "∞" if x > 0 else "−∞"
-    return f"{x:.4g}".replace("-", "−")
+    return f"{x:.5g}".replace("-", "−")

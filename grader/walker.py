@@ -64,6 +64,7 @@ def _walk(order: wire.Walk) -> wire.Answer:
         line=loops[0].line,
         program=place.program,
         carried=sorted(loops[0].carried)[:MOST_NAMES],
+        cut=stepper.cut,
         turns=[wire.Turn(index=turn.index, state=turn.state, loaded=_ranges(turn.loads)) for turn in stepper.turns],
     )
 
@@ -73,6 +74,7 @@ class Place:
     """Where an element is stored: by which launch, program, and in which of the `rows` rows of its tile."""
 
     launch: int
+    number: int  # of the program, x fastest
     program: tuple[int, int, int]
     rows: int
     row: int
@@ -115,7 +117,7 @@ class Watcher(interpreter.Recorder):
             self.found = self._place(run, reach, found[-1])
 
     def load(self, run: Run, reach: Reach) -> None:
-        if self.program is None or reach.view.storage.key[0] != self._reading:
+        if self.program is None or reach.view.storage.key[0] != self._reading or not reach.starts.size:
             return
         mine = np.flatnonzero(run.programs.rows == self.program)
         if not len(mine):
@@ -141,10 +143,12 @@ class Watcher(interpreter.Recorder):
         x, y, _ = run.grid
         program = (number % x, number // x % y, number // (x * y))
         if len(where) < 3:  # a program of one row
-            return Place(self._number, program, 1, 0)
+            return Place(self._number, number, program, 1, 0)
         if reach.axis == 1:  # rows of elements go down the tile
-            return Place(self._number, program, reach.length, int(self._order.element - reach.starts[tuple(where)]))
-        return Place(self._number, program, reach.starts.shape[1], int(where[1]))
+            return Place(
+                self._number, number, program, reach.length, int(self._order.element - reach.starts[tuple(where)])
+            )
+        return Place(self._number, number, program, reach.starts.shape[1], int(where[1]))
 
 
 @dataclass(frozen=True)
@@ -217,7 +221,7 @@ class RowStepper(interpreter.Stepper):
         place = np.flatnonzero(run.programs.rows == self._watcher.program)
         loads, self._watcher.loads = self._watcher.loads, []
         number = next((n for n, loop in enumerate(self._loops) if loop.line < line <= loop.last), None)
-        if not len(place) or number is None:
+        if not len(place) or number is None or self.cut:
             return
         loop = self._loops[number]
         index = _number(env.get(loop.target), int(place[0]))
@@ -269,8 +273,7 @@ def _run(order: wire.Walk, names: dict[str, Any], watcher: Watcher, stepper: Row
             _fill(fill, rebuilt)
         watched = stepper is not None and watcher.found is not None and number == watcher.found.launch
         if watched and watcher.found is not None:
-            x, y, z = watcher.found.program
-            watcher.program = x + launch.grid[0] * (y + launch.grid[1] * z)
+            watcher.program = watcher.found.number
         interpreter.configure(recorder=watcher, stepper=stepper if watched else None)
         given = [rebuilt.argument(launch.arguments[name]) for name in kernel.parameters]
         kernel.run(*given, grid=launch.grid, num_warps=launch.num_warps)
@@ -298,6 +301,8 @@ def _ranges(loads: list[NDArray[np.int64]]) -> list[tuple[int, int]]:
     if not loads:
         return []
     elements = np.unique(np.concatenate(loads))
+    if not len(elements):
+        return []
     cuts = np.flatnonzero(np.diff(elements) > 1)
     first, last = elements[np.r_[0, cuts + 1]], elements[np.r_[cuts, len(elements) - 1]]
     return [(int(a), int(b) + 1) for a, b in zip(first[:MOST_RANGES], last[:MOST_RANGES], strict=True)]

@@ -491,13 +491,17 @@ class Turn(Struct, frozen=True, kw_only=True):
 
 
 class Walked(Struct, frozen=True, kw_only=True, tag="walked"):
-    """One program's loop over tiles. `line` is where the loop stands, `carried` what it hands from turn to turn."""
+    """One program's loop over tiles. `line` is where the loop stands, `carried` what it hands from turn to turn.
+
+    `cut`: there are more turns than these.
+    """
 
     id: int
     kernel: str
     line: int
     program: tuple[int, int, int]
     carried: list[str]
+    cut: bool = False
     turns: list[Turn]
 
 

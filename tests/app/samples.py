@@ -59,15 +59,18 @@ from grader.verdict import (
     Console,
     Diagnosis,
     Finding,
+    Held,
     Lane,
     Mismatch,
     Outcome,
     Probe,
     Skipped,
     TileMap,
+    TileStep,
     Timings,
     Traffic,
     Verdict,
+    Walk,
     Where,
 )
 from tests.app import kind_samples as kinds
@@ -167,6 +170,58 @@ CASES = (
         line=13,
     ),
 )
+
+
+def held(role: str, name: str, yours: str, should: str, parts: bool = False) -> Held:
+    return Held(role=role, name=name, yours=tuple(yours.split()), should=tuple(should.split()), parts=parts)
+
+
+# What the starter of `drifting_attention` holds: maximum and sum are right, the accumulator keeps its old scale.
+WALK = Walk(
+    shape="1 sequence × 1 head × 1 query × 49 keys × 16 columns",
+    data="a maximum that rises in every tile",
+    kernel="attention_kernel",
+    line=32,
+    program=(0, 0, 0),
+    index=(0, 0, 0, 0),
+    unit="in base two",
+    turns=(
+        TileStep(
+            keys="0–15",
+            held=(
+                held("maximum", "m", "−5.14", "−5.14"),
+                held("factor", "", "", "0"),
+                held("sum", "l", "3.466", "3.466"),
+                held("accumulator", "acc", "1.988 4.556 1.2 −0.31 0.7 2 1 4", "1.988 4.556 1.2 −0.31 0.7 2 1 4"),
+            ),
+        ),
+        TileStep(
+            keys="16–31",
+            held=(
+                held("maximum", "m", "2.632", "2.632"),
+                held("factor", "", "", "0.004577"),
+                held("sum", "l", "3.96", "3.96"),
+                held(
+                    "accumulator", "acc", "3.26 7.839 2.44 0.2 1.11 3.9 2.01 7.5",
+                    "1.28 3.303 1.24 0.51 0.41 1.9 1.01 3.5", parts=True,
+                ),
+            ),
+        ),
+        TileStep(
+            keys="48",
+            held=(
+                held("maximum", "m", "11.25", "11.25"),
+                held("factor", "", "", "1"),
+                held("sum", "l", "NaN", "2.982", parts=True),
+                held(
+                    "accumulator", "acc", "7.049 10.17 4.4 1.25e+08 0.1 −∞ 3.1 9",
+                    "3.793 2.336 1.24 0.51 0.41 1.9 1.01 3.5", parts=True,
+                ),
+            ),
+        ),
+    ),
+    parts_at=1,
+)  # fmt: skip
 DIAGNOSIS = Diagnosis(
     smallest_failing=Probe(shape="1 row × 65 columns", ok=False, error=29.4, tiles=2),
     nearest_passing=Probe(shape="1 row × 64 columns", ok=True, error=0.03, tiles=1),
@@ -177,6 +232,7 @@ DIAGNOSIS = Diagnosis(
     trend="grows with the number of tiles",
     question="It is right with one tile and wrong with two: what happens to the old sum when the maximum rises?",
     related=("online-softmax", "flashattention-internals"),
+    walk=WALK,
 )
 WRONG = Verdict(
     outcome=Outcome.WRONG_ANSWER,
