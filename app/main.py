@@ -24,9 +24,11 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app import jobs, templating
+from app.accounts.mail import sender_of
 from app.accounts.preferences import preferences_of
 from app.accounts.routes import identify
 from app.accounts.routes import router as accounts
+from app.accounts.settings_routes import router as settings_pages
 from app.course.models import Link
 from app.course.routes import router as course
 from app.course.store import CourseStore
@@ -38,6 +40,7 @@ from app.desk.routes import router as desk
 from app.desk.rubric_routes import router as rubrics
 from app.discussion.routes import router as discussion
 from app.errors import AppError, BadRequest, ErrorPage, NotFound, NotSignedIn, TooMany
+from app.exports import EXPORTERS
 from app.jobs import Jobs
 from app.practice import routes as practice
 from app.progress.attempt_routes import router as attempts
@@ -52,6 +55,7 @@ from app.settings import Settings
 from app.submissions import routes as submissions
 from app.submissions import view
 from app.submissions.capstones.routes import router as capstones
+from app.submissions.capstones.service import sweep
 from app.submissions.grades import service as grades
 from app.submissions.lanes import lane_note
 from grader.drill import load_drills
@@ -82,10 +86,24 @@ def create_app(settings: Settings) -> FastAPI:
     state.scores = grades.scores
     state.due_today = due_today
     state.own_answer = own_answer
+    state.exporters = EXPORTERS
+    state.sender = sender_of(settings)
+    state.after_erasing = _after_erasing
     state.banners = (0.0, ())
     metrics = Metrics()
     state.metrics = metrics
-    for router in (operators, accounts, course, unlock, kept, progress, review, practice.router, templating.router):
+    for router in (
+        operators,
+        accounts,
+        settings_pages,
+        course,
+        unlock,
+        kept,
+        progress,
+        review,
+        practice.router,
+        templating.router,
+    ):
         app.include_router(router)
     app.include_router(submissions.router)
     app.include_router(capstones)
@@ -115,6 +133,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     stop.set()
     app.state.jobs.close()
     app.state.database.close()
+
+
+def _after_erasing(app: FastAPI) -> None:
+    """What an account leaves outside of the database goes too."""
+    sweep(app.state.database, app.state.settings.data)
 
 
 class Metrics:

@@ -12,7 +12,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import structlog
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +63,20 @@ class Settings(BaseSettings):
         default=10, ge=1, description="Sign-ins one name may try in five minutes; one address, ten times as many."
     )
     sign_up_tries: int = Field(default=60, ge=1, description="Accounts one address may create in an hour.")
+
+    # Letters
+    mail: Literal["console", "smtp"] = Field(
+        default="console",
+        description="Whether letters, such as those that reset a password, are printed or sent by SMTP.",
+    )
+    mail_from: str = Field(default="tilewright@localhost", description="Address that letters come from.")
+    smtp_host: str = Field(default="localhost", description="Mail server that sends the letters.")
+    smtp_port: int = Field(default=587, ge=1, le=65535, description="Port of the mail server.")
+    smtp_security: Literal["starttls", "tls", "none"] = Field(
+        default="starttls", description="How the connection to the mail server is encrypted."
+    )
+    smtp_user: str = Field(default="", description="Name for the mail server; empty signs in to none.")
+    smtp_password: str = Field(default="", repr=False, description="Password for the mail server.")
 
     # Submissions
     source_limit: int = Field(default=64 * 1024, ge=1024, description="Largest submission, in bytes of UTF-8.")
@@ -146,6 +160,17 @@ class Settings(BaseSettings):
             if url.startswith(plain):
                 return "postgresql+psycopg://" + url.removeprefix(plain)
         return url
+
+    @model_validator(mode="after")
+    def _letters_lead_here(self) -> Settings:
+        if self.mail == "smtp" and not self.public_origin:
+            raise ValueError("TILEWRIGHT_MAIL=smtp needs TILEWRIGHT_PUBLIC_ORIGIN, where links in letters lead")
+        return self
+
+    @property
+    def origin(self) -> str:
+        """Where links in letters lead. Never the host of a request, which a stranger may choose."""
+        return self.public_origin or f"http://{self.host}:{self.port}"
 
     @property
     def secure(self) -> bool:

@@ -62,9 +62,17 @@ def _problems(username: str, password: str, email: str) -> dict[str, str]:
     problem = password_problem(password)
     if problem:
         problems["password"] = problem
-    if email and (len(email) > 254 or not _printable(email) or not _EMAIL.fullmatch(email)):
-        problems["email"] = "That does not look like an e-mail address. It may stay empty."
+    problem = email_problem(email)
+    if problem:
+        problems["email"] = problem
     return problems
+
+
+def email_problem(email: str) -> str:
+    """What is wrong with an e-mail address, or nothing. An empty one is none, and may be."""
+    if email and (len(email) > 254 or not _printable(email) or not _EMAIL.fullmatch(email)):
+        return "That does not look like an e-mail address. It may stay empty."
+    return ""
 
 
 def password_problem(password: str) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from markupsafe import Markup
 
-from app.accounts.pages import SignInPage, SignUpPage
+from app.accounts.pages import ForgotPage, ResetPage, SettingsPage, SignInPage, SignUpPage
+from app.accounts.preferences import CAPS, EDITOR_KEYS, RETENTIONS, Preferences
 from app.course.models import Section
 from app.errors import ErrorPage
 from app.practice.diff import compare
@@ -629,6 +630,19 @@ REVIEW_LINES = (
     replace(LINE, suspended=True),
 )
 
+SETTINGS = SettingsPage(
+    chosen=Preferences(),
+    email="ada@example.org",
+    saved="",
+    problems={},
+    time_zones=("UTC", "America/Argentina/ComodRivadavia", "Europe/Berlin"),
+    editor_keys=EDITOR_KEYS,
+    retentions=RETENTIONS,
+    caps=CAPS,
+    password_least=8,
+)
+SETTINGS_FIELDS = ("time_zone", "email", "email_password", "old_password", "new_password", "delete_password")
+
 SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     **COURSE,
     **COMMUNITY,
@@ -823,4 +837,15 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
     "review/empty": ("review/show.html", replace(REVIEW, asked=None, left=0, over=0, done=0, met=0, just=None)),
     "review-items/usual": ("review/items.html", ReviewItemsPage(REVIEW_LINES, "t" * 16)),
     "review-items/empty": ("review/items.html", ReviewItemsPage((), "t" * 16)),
+    "settings/usual": ("accounts/settings.html", SETTINGS),
+    "settings/saved": ("accounts/settings.html", replace(SETTINGS, saved="preferences")),
+    "settings/error": (
+        "accounts/settings.html",
+        replace(SETTINGS, email=LONG, problems=dict.fromkeys((*SETTINGS_FIELDS, "sure"), "Look at this again.")),
+    ),
+    "forgot/usual": ("accounts/forgot.html", ForgotPage()),
+    "forgot/sent": ("accounts/forgot.html", ForgotPage(sent=True)),
+    "reset/usual": ("accounts/reset.html", ResetPage("t" * 40, "ada", False)),
+    "reset/error": ("accounts/reset.html", ResetPage("t" * 40, LONG[:32], False, {"new_password": "Too short."})),
+    "reset/stale": ("accounts/reset.html", ResetPage("", "", True)),
 }
