@@ -15,12 +15,12 @@ from app.accounts.models import Preferences, SignIn, User
 from app.accounts.own import Exporters, rows
 from app.course.unlock_tables import Unlock
 from app.db import Base
-from app.practice.models import DraftVersion, Evidence, HintOpened, Prediction
+from app.practice.models import DraftVersion, Evidence, HintOpened
 from app.progress.models import Bookmark, Note, Reading
 from app.review.models import ReviewEvent, ReviewItem
 from app.submissions.capstones.models import Capstone, CapstoneFile
 from app.submissions.grades.models import Grade
-from app.submissions.models import Run, Submission
+from app.submissions.models import Prediction, Run, Submission
 from app.submissions.view import for_viewer
 
 WITHHELD = {
