@@ -15,7 +15,9 @@ from app.accounts.models import Preferences, SignIn, User
 from app.accounts.own import Exporters, rows
 from app.course.unlock_tables import Unlock
 from app.db import Base
+from app.discussion.models import Post, Report
 from app.practice.models import DraftVersion, Evidence, HintOpened
+from app.progress.attempts import Attempt
 from app.progress.models import Bookmark, Note, Reading
 from app.review.models import ReviewEvent, ReviewItem
 from app.submissions.capstones.models import Capstone, CapstoneFile
@@ -81,4 +83,7 @@ EXPORTERS: Exporters = {
     "capstones": _own(Capstone),
     "capstone_files": _capstone_files,
     "grades": _own(Grade, "grader_id"),
+    "attempts": _own(Attempt),
+    "posts": _own(Post),
+    "reports": _own(Report, "text"),  # the text is somebody else's post
 }
