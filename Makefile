@@ -38,7 +38,7 @@ check: setup-test ## Lint, formatting, types and import contracts
 	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports
 
 drills: setup-test ## Put every drill through the publication gate
-	@$(TILEWRIGHT) check drills
+	@$(TILEWRIGHT) check drills --report var/gate
 
 bench: setup-test ## Print benchmark ratios (BENCH=name for one)
 	@$(PY) scripts/bench.py $(BENCH)

@@ -4,15 +4,12 @@ First what NumPy alone can see (`grader.soundness`), then real runs: the starter
 its docstring expects and is killed by a hidden case, correct kernels of other construction pass with a margin of
 ten. What the mutants showed is stored as the drill's kill matrix, which hints are matched with.
 
-Reading order: `check` → `check_drill` → `_run` (one file) → `_complaints` → `build_matrix`.
+Reading order: `check` → `check_drill` → `_run` (one file) → `_complaints` → `table`.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import hashlib
-import re
 import statistics
 import sys
 import threading
@@ -23,24 +20,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from grader import hints
-from grader.abilities import computes
 from grader.drill import Drill, Problem, read_drills
 from grader.grade import Grading
-from grader.judge import Judged
+from grader.matrix import build_matrix, stored
 from grader.nursery import Nursery
 from grader.pool import Pool, SandboxUnavailable
 from grader.soundness import SEED, unsound
+from grader.specimens import Ran, Specimen, read_specimens
 from grader.suite import Answers, BrokenDrill, Remembered, load_answers
-from grader.verdict import Decided, Lane, Outcome, Verdict
+from grader.verdict import Decided, Lane, Outcome
 
 MARGIN = 0.1  # correct kernels may use a tenth of the tolerance
 STATED_MARGIN = 0.8
 SLACK = 0.005  # and the least exact of them should use this much of it, or it is too wide
-LEAST_CORRECT = 3
-LEAST_MUTANTS = 3
 SUITE_SECONDS = 5.0  # for the median correct kernel, on a machine that does nothing else
 WORKERS = 2
 
@@ -53,47 +46,46 @@ def _print(line: str) -> None:
 
 
 @dataclass(frozen=True)
-class Specimen:
-    """A file whose verdict is known: the starter, a mutant or a correct kernel."""
+class Checked:
+    """What the gate found of one drill. The matrix is missing where a run went wrong on our side."""
 
-    kind: str  # starter, mutant or correct
-    path: Path
-    what: str = ""
-    ask: str = ""
-    expect: tuple[str, ...] = ()
+    drill: Drill
+    cases: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset()
+    runs: tuple[Ran, ...] = ()
+    matrix: hints.KillMatrix | None = None
+    problems: tuple[Problem, ...] = ()
+    seconds: float = 0.0
 
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A specimen and how it was graded."""
-
-    specimen: Specimen
-    verdict: Verdict
-    judged: tuple[Judged, ...]
-    signature: hints.Signature | None
-    seconds: float
+    def of(self, kind: str) -> tuple[Ran, ...]:
+        """The runs of a kind: starter, mutant or correct."""
+        return tuple(ran for ran in self.runs if ran.specimen.kind == kind)
 
     @property
-    def killed_by(self) -> tuple[str, ...]:
-        """The hidden cases that did not accept it."""
-        return tuple(one.case.name for one in self.judged if not one.accepted and not one.case.visible)
+    def killed(self) -> int:
+        """Mutants that were refused, each by a verdict about it."""
+        refused = set(Outcome) - {Outcome.ACCEPTED, Outcome.GRADER_PROBLEM}
+        return sum(ran.verdict.outcome in refused for ran in self.of("mutant"))
 
     @property
-    def worst(self) -> float:
-        """The largest error of an accepted kernel, in units of tolerance."""
-        return max((one.result.error or 0.0 for one in self.judged), default=0.0)
+    def passed(self) -> int:
+        """Correct kernels that were accepted."""
+        return sum(ran.verdict.outcome is Outcome.ACCEPTED for ran in self.of("correct"))
 
 
 def check(
-    folder: Path, ids: Sequence[str] = (), *, write: bool = False, say: Say = _print, pool: Pool | None = None
+    folder: Path,
+    ids: Sequence[str] = (),
+    *,
+    write: bool = False,
+    say: Say = _print,
+    pool: Pool | None = None,
+    report: Callable[[Sequence[Checked]], None] = lambda _: None,
 ) -> list[Problem]:
     """Check the drills of `folder` (all, or those named) and report on `say`. Returns every problem found.
 
-    `write` stores the kill matrices anew instead of complaining that they are out of date.
+    `write` stores the kill matrices anew instead of complaining that they are out of date. `report` gets all that
+    was found, at the end.
     """
     drills, problems = read_drills(folder)
     problems += [
@@ -102,16 +94,46 @@ def check(
         if name not in drills
     ]
     chosen = [drill for drill in drills.values() if not ids or drill.id in ids]
+    checked: list[Checked] = []
     try:
         with Pools() as pools:
             for drill in chosen:
-                problems += check_drill(drill, pools.of if pool is None else (lambda _: pool), write=write, say=say)
+                found = check_drill(drill, pools.of if pool is None else (lambda _: pool), write=write, say=say)
+                checked.append(found)
+                problems += found.problems
     except SandboxUnavailable as error:
         problems.append(Problem(str(folder), None, f"no sandbox: {error}", "see `tilewright doctor`"))
+    for line in table(checked):
+        say(line)
     for problem in problems:
         say(f"  ✗ {problem}")
     say(f"{len(chosen)} drills, {len(problems)} problems")
+    report(checked)
     return problems
+
+
+def table(checked: Sequence[Checked]) -> Iterator[str]:
+    """One line for each drill, and one for all of them."""
+    rows: list[tuple[str, ...]] = [("drill", "cases", "mutants killed", "alive", "correct passed", "time")]
+    for one in checked:
+        rows.append((one.drill.id, *_figures([one])))
+    rows.append(("all", *_figures(checked)))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for name, *figures in rows:
+        yield "  ".join((name.ljust(widths[0]), *(f.rjust(w) for f, w in zip(figures, widths[1:], strict=True))))
+
+
+def _figures(checked: Sequence[Checked]) -> tuple[str, ...]:
+    mutants = sum(len(one.of("mutant")) for one in checked)
+    killed = sum(one.killed for one in checked)
+    correct = sum(len(one.of("correct")) for one in checked)
+    return (
+        str(sum(len(one.cases) for one in checked)),
+        f"{killed} of {mutants}",
+        str(mutants - killed),
+        f"{sum(one.passed for one in checked)} of {correct}",
+        f"{sum(one.seconds for one in checked):.1f} s",
+    )
 
 
 class Pools:
@@ -137,16 +159,17 @@ class Pools:
             return self._open[drill.framework]
 
 
-def check_drill(drill: Drill, pool_for: Callable[[Drill], Pool], *, write: bool, say: Say) -> list[Problem]:
+def check_drill(drill: Drill, pool_for: Callable[[Drill], Pool], *, write: bool, say: Say) -> Checked:
     """The whole gate for one drill. A file may choose another framework, and gets runners for it."""
+    started = time.perf_counter()
     say(f"{drill.id}: {drill.title}")
     try:
         answers = load_answers(drill)
     except BrokenDrill as error:
-        return [Problem(f"{drill.id}/suite.py", None, str(error), "mend it")]
+        return Checked(drill, problems=(Problem(f"{drill.id}/suite.py", None, str(error), "mend it"),))
     problems = unsound(drill, answers)
-    count = len(answers.suite.cases) + len(answers.suite.around(()))
-    say(f"  suite      {count} cases, {'sound' if not problems else f'{len(problems)} problems'}")
+    cases = (*answers.suite.cases, *answers.suite.around(()))
+    say(f"  suite      {len(cases)} cases, {'sound' if not problems else f'{len(problems)} problems'}")
     specimens, found = read_specimens(drill)
     problems += found
     runs: list[Ran] = []
@@ -158,52 +181,21 @@ def check_drill(drill: Drill, pool_for: Callable[[Drill], Pool], *, write: bool,
             say(_row(ran))
     problems += slow(drill, runs)
     problems += slack(drill, [ran.worst for ran in runs if ran.specimen.kind == "correct"])
-    if any(ran.verdict.outcome is Outcome.GRADER_PROBLEM for ran in runs):
-        return problems  # a matrix of half the runs would be stored as if it were whole
-    return [*problems, *_stored(drill, runs, write=write, say=say)]
-
-
-# The specimens.
-
-
-def read_specimens(drill: Drill) -> tuple[list[Specimen], list[Problem]]:
-    """The starter, the mutants and the correct kernels of a drill, with what their docstrings promise."""
-    problems = []
-    specimens = [Specimen("starter", drill.folder / "starter.py")]
-    for path in sorted((drill.folder / "correct").glob("*.py")):
-        specimens.append(Specimen("correct", path))
-    for path in sorted((drill.folder / "mutants").glob("*.py")):
-        specimen, found = read_mutant(path, drill.id)
-        specimens.append(specimen)
-        problems += found
-    for kind, least in (("correct", LEAST_CORRECT), ("mutant", LEAST_MUTANTS)):
-        have = sum(specimen.kind == kind for specimen in specimens)
-        if have < least:
-            problems.append(Problem(drill.id, None, f"{have} files of kind {kind}", f"write at least {least}"))
-    return specimens, problems
-
-
-def read_mutant(path: Path, drill: str) -> tuple[Specimen, list[Problem]]:
-    """A mutant with its `ask:` and `expect:` lines. Several outcomes may be expected, separated by ``|``."""
-    label = f"{drill}/mutants/{path.name}"
-    problems = []
-    try:
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    except SyntaxError as error:
-        return Specimen("mutant", path), [Problem(label, error.lineno, "is not Python", "mend it")]
-    ask = re.search(r"^ask: (.+\?)$", text, re.MULTILINE)
-    expect = re.search(r"^expect: (.+)\Z", text, re.MULTILINE)
-    if ask is None:
-        problems.append(
-            Problem(label, None, "no `ask:` line that ends as a question", "write the question it teaches")
-        )
-    outcomes = tuple(part.strip() for part in expect.group(1).split("|")) if expect else ()
-    known = {outcome.value for outcome in Outcome} - {Outcome.ACCEPTED, Outcome.GRADER_PROBLEM}
-    if not outcomes or not set(outcomes) <= known:
-        to_do = f"end the docstring with `expect: ` and one of {', '.join(sorted(known))}"
-        problems.append(Problem(label, None, "no `expect:` line with known outcomes", to_do))
-    what = text.split("\n\n")[0].replace("\n", " ").strip()
-    return Specimen("mutant", path, what, ask.group(1) if ask else "", outcomes), problems
+    matrix = None
+    if not any(ran.verdict.outcome is Outcome.GRADER_PROBLEM for ran in runs):  # else half of it would look whole
+        matrix = build_matrix(drill, runs)
+        kept = f"{len(matrix.faults)} faults × {len(matrix.cases)} cases, {len(matrix.control)} of them control"
+        say(f"  matrix     {kept}")
+        problems += stored(drill, matrix, write=write)
+    return Checked(
+        drill,
+        tuple(case.name for case in cases),
+        frozenset(case.name for case in cases if not case.visible),
+        tuple(runs),
+        matrix,
+        tuple(problems),
+        time.perf_counter() - started,
+    )
 
 
 # The runs.
@@ -287,95 +279,6 @@ def _row(ran: Ran) -> str:
         note = f"killed by {len(ran.killed_by)} hidden cases"
     time_ = f"{ran.verdict.timings.run + ran.verdict.timings.judge:5.2f} s"
     return f"  {specimen.kind:<8}   {specimen.name:<26} {outcome.value:<14} {time_}  {note}"
-
-
-# The kill matrix.
-
-
-def _stored(drill: Drill, runs: Sequence[Ran], *, write: bool, say: Say) -> list[Problem]:
-    """Compare the matrix with the stored one, or store it."""
-    fresh = build_matrix(drill, runs)
-    path = drill.folder / hints.FILE
-    say(f"  matrix     {len(fresh.faults)} faults × {len(fresh.cases)} cases, {len(fresh.control)} of them control")
-    if write:
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(fresh), indent=1) + b"\n")
-        return []
-    old = hints.load_matrix(drill.folder)
-    if old is None or _kills(old) != _kills(fresh):
-        what = "is missing or can't be read" if old is None else f"is out of date: {_difference(old, fresh)}"
-        return [
-            Problem(f"{drill.id}/{hints.FILE}", None, what, "run `tilewright check drills --write`, look, commit")
-        ]
-    return []
-
-
-def build_matrix(drill: Drill, runs: Sequence[Ran]) -> hints.KillMatrix:
-    """The kill matrix of these runs. Cases that another lane runs are not in it."""
-    suite = load_answers(drill).suite
-    ordered = (*suite.cases, *suite.around(()))
-    cases = tuple(case.name for case in ordered if computes(Lane.CPU, case.dtype))
-    mutants = [ran for ran in runs if ran.specimen.kind == "mutant" and ran.signature is not None]
-    return hints.KillMatrix(
-        drill=drill.id,
-        inputs=digest(drill),
-        cases=cases,
-        control=_control(cases, mutants),
-        faults=tuple(
-            hints.KnownFault(
-                name=ran.specimen.name,
-                what=ran.specimen.what,
-                ask=ran.specimen.ask,
-                expect=" | ".join(ran.specimen.expect),
-                signature=ran.signature or hints.Signature(outcome=""),
-            )
-            for ran in mutants
-        ),
-        margins={ran.specimen.name: float(f"{ran.worst:.2g}") for ran in runs if ran.specimen.kind == "correct"},
-    )
-
-
-def _control(cases: Sequence[str], mutants: Sequence[Ran]) -> tuple[str, ...]:
-    """Cases without which every mutant would still be killed: they guard against what no mutant does yet."""
-    needed = set()
-    for ran in mutants:
-        failed = [one.case.name for one in ran.judged if not one.accepted]
-        if len(failed) == 1:
-            needed.add(failed[0])
-    return tuple(case for case in cases if case not in needed)
-
-
-def _kills(matrix: hints.KillMatrix) -> object:
-    """What must be the same on every machine: which cases there are, and which kill which fault."""
-    return (
-        matrix.inputs,
-        matrix.cases,
-        [(f.name, f.what, f.ask, f.expect, f.signature.cases) for f in matrix.faults],
-    )
-
-
-def _difference(old: hints.KillMatrix, fresh: hints.KillMatrix) -> str:
-    if old.cases != fresh.cases:
-        return "the cases are others"
-    before = {fault.name: fault for fault in old.faults}
-    for fault in fresh.faults:
-        known = before.get(fault.name)
-        if known is None:
-            return f"{fault.name} is new"
-        if changed := set(known.signature.cases) ^ set(fault.signature.cases):
-            return f"{fault.name} is told apart by other cases: {', '.join(sorted(changed))}"
-    if len(old.faults) != len(fresh.faults):
-        return "a fault is gone"
-    return "a file of the drill has changed since"
-
-
-def digest(drill: Drill) -> str:
-    """A digest of every file of the drill that the matrix comes from."""
-    total = hashlib.sha256()
-    for path in sorted(drill.folder.rglob("*")):
-        drawn = path.parent.name == "measured" or path.name == "steps.py"  # for the editorial, for the tile stepper
-        if path.suffix in (".py", ".toml") and not drawn:
-            total.update(str(path.relative_to(drill.folder)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return total.hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

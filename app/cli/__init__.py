@@ -107,11 +107,14 @@ def check_content(
 def check_drills(
     drill: Annotated[str, typer.Argument(help="Only this drill; all when left out.")] = "",
     write: Annotated[bool, typer.Option("--write", help="Store the kill matrices anew.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="Write what was found into this folder, as a page.", file_okay=False)
+    ] = None,
 ) -> None:
     """Put drills through the publication gate: every mutant refused, every correct kernel accepted."""
     from app.cli.grading import run_gate
 
-    sys.exit(run_gate(Settings(), drill, write))
+    sys.exit(run_gate(Settings(), drill, write, report))
 
 
 @db_app.command("upgrade")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import typer
@@ -35,26 +35,20 @@ def grade_file(settings: Settings, drill_id: str, file: Path, lane: Lane, as_jso
     return 0 if verdict.outcome is Outcome.ACCEPTED else 1
 
 
-def run_gate(settings: Settings, drill_id: str, write: bool) -> int:
+def run_gate(settings: Settings, drill_id: str, write: bool, report: Path | None = None) -> int:
     """Put one drill or all of them through the publication gate; returns 0 when all pass, 1 otherwise.
 
-    `write` stores the kill matrices anew. The texts come last: an editorial may cite what was stored just now.
+    `write` stores the kill matrices anew; the folder `report` gets what was found as a page.
     """
-    from grader.check import check
+    from app.cli import gate_report
+    from grader.check import Checked, check
 
-    gate = check(settings.drills, [drill_id] if drill_id else [], write=write, say=typer.echo)
-    texts = _problems_of_texts(settings, drill_id)
-    for line in texts:
-        typer.echo(f"  ✗ {line}")
-    return 1 if gate or texts else 0
+    def reported(checked: Sequence[Checked]) -> None:
+        if report is not None:
+            typer.echo(f"report: {gate_report.write(report, checked)}")
 
-
-def _problems_of_texts(settings: Settings, drill_id: str) -> list[str]:
-    """What is wrong with statements and editorials, of one drill or of all."""
-    from app.course.check import check
-
-    folder = f"drills/{drill_id}/" if drill_id else "drills/"
-    return [str(each) for each in check(settings.content, settings.drills) if each.file.startswith(folder)]
+    ids = [drill_id] if drill_id else []
+    return 1 if check(settings.drills, ids, write=write, say=typer.echo, report=reported) else 0
 
 
 def told(verdict: Verdict) -> Iterator[str]:

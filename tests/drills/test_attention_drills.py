@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from grader import hints
-from grader.check import Ran, Specimen, _complaints, _run, digest, read_specimens
+from grader.check import _complaints, _run
 from grader.drill import Drill, load_drills
 from grader.kit import Case, Placed, faults_of, generator
+from grader.matrix import digest
 from grader.pool import Pool
+from grader.specimens import Ran, Specimen, read_specimens
 from grader.suite import load_answers
 from grader.verdict import Lane, Outcome
 

@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from grader import hints
-from grader.check import MARGIN, Ran, _complaints, _run, digest, read_specimens
+from grader.check import MARGIN, _complaints, _run
 from grader.drill import Drill, load_drills
 from grader.kit import faults_of
+from grader.matrix import digest
 from grader.pool import Pool
+from grader.specimens import Ran, read_specimens
 from grader.suite import load_answers
 from grader.verdict import Lane, Outcome, encode
 

@@ -9,21 +9,12 @@ from pathlib import Path
 import pytest
 
 from grader import hints
-from grader.check import (
-    Ran,
-    Specimen,
-    _complaints,
-    build_matrix,
-    check,
-    digest,
-    read_mutant,
-    read_specimens,
-    slack,
-    slow,
-)
+from grader.check import _complaints, check, slack, slow
 from grader.judge import Judged
 from grader.kit import Case
+from grader.matrix import build_matrix, digest
 from grader.pool import Pool
+from grader.specimens import Ran, Specimen, read_mutant, read_specimens
 from grader.verdict import CaseResult, Lane, Outcome, Timings, Verdict
 from tests.grader.callers import TOYS, toy
 
