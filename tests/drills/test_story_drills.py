@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from grader import hints
-from grader.check import LEAST_CORRECT, digest, read_specimens
 from grader.drill import Drill, load_drills
 from grader.kit import BadCall, Checked, faults_of, generator
+from grader.matrix import digest
+from grader.specimens import LEAST_CORRECT, read_specimens
 from grader.suite import load_answers
 
 DRILLS = Path(__file__).parents[2] / "drills"
