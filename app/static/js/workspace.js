@@ -225,4 +225,14 @@ result.addEventListener("click", (event) => {
   editor.focus();
 });
 
+// Taking something back stays on this page: its stream says what came of it. A form that only leaves the page saves first.
+result.addEventListener("submit", async (event) => {
+  draft.flush();
+  if (!event.target.action.endsWith("/cancel")) return;
+  event.preventDefault();
+  event.submitter?.setAttribute("disabled", "");
+  const answer = await fetch(event.target.action, { method: "POST", redirect: "manual" }).catch(() => null);
+  if (!answer) { event.submitter?.removeAttribute("disabled"); announce("That did not reach the server. Try again."); }
+});
+
 panes(document.querySelector("[data-panes]"));
