@@ -18,7 +18,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 check_app = typer.Typer(no_args_is_help=True, help="Check what authors write; every problem is named at once.")
 db_app = typer.Typer(no_args_is_help=True, help="The database.")
 user_app = typer.Typer(no_args_is_help=True, help="Accounts.")
+new_app = typer.Typer(no_args_is_help=True, help="Begin a piece of the course: files that pass every check.")
 app.add_typer(check_app, name="check")
+app.add_typer(new_app, name="new")
 app.add_typer(db_app, name="db")
 app.add_typer(user_app, name="user")
 app.add_typer(unlock_app, name="unlock")
@@ -115,6 +117,35 @@ def check_drills(
     from app.cli.grading import run_gate
 
     sys.exit(run_gate(Settings(), drill, write, report))
+
+
+NewName = Annotated[str, typer.Argument(help="Its id, which is also its address and never changes.")]
+NewTopic = Annotated[str, typer.Option("--topic", help="The topic of course.toml that it belongs to.")]
+
+
+@new_app.command("concept")
+def new_concept(name: NewName, topic: NewTopic) -> None:
+    """Begin a card, as a draft."""
+    _new("concept", name, topic)
+
+
+@new_app.command("question")
+def new_question(name: NewName, topic: NewTopic) -> None:
+    """Begin a question, as a draft."""
+    _new("question", name, topic)
+
+
+@new_app.command("drill")
+def new_drill(name: NewName, topic: NewTopic) -> None:
+    """Begin a drill: a small numeric one to rewrite."""
+    _new("drill", name, topic)
+
+
+def _new(kind: str, name: str, topic: str) -> None:
+    from app.cli.scaffold import begin
+
+    for path, what in begin(kind, name, topic, Settings()):
+        typer.echo(f"{path}: {what}" if what else str(path))
 
 
 @db_app.command("upgrade")

@@ -1,13 +1,12 @@
 """TeX to HTML at compile time: KaTeX inside a JavaScript engine, with no inline style left in its output.
 
 KaTeX positions its boxes with `style` attributes, which a content security policy without 'unsafe-inline' ignores.
-Each distinct declaration becomes one class (`k-` and a hash) and one rule of the snapshot's stylesheet.
+Each distinct declaration becomes one class (`k-` and a short number) and one rule of the snapshot's stylesheet.
 docs/adr/0002-math.md has the measurements behind this.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from functools import lru_cache
@@ -64,23 +63,26 @@ def _katex(tex: str, display: bool, output: str) -> str:
     return html
 
 
+def _base36(number: int) -> str:
+    head = _base36(number // 36) if number >= 36 else ""
+    return head + "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36]
+
+
 class Stylesheet:
-    """Collects the declarations that formulas need; one rule each, in the order of their names."""
+    """Collects the declarations that formulas need: one rule each, with short names, since pages repeat them."""
 
     def __init__(self) -> None:
-        self._rules: dict[str, str] = {}
+        self._names: dict[str, str] = {}
 
     def name(self, declaration: str) -> str:
         """The class that stands for one declaration such as `height:0.75em`."""
         if not SAFE_DECLARATION.fullmatch(declaration):
             raise FormulaError(f"the formula needs a style that is not allowed: {declaration}")
-        name = "k-" + hashlib.sha256(declaration.encode()).hexdigest()[:7]
-        self._rules[name] = declaration
-        return name
+        return self._names.setdefault(declaration, f"k-{_base36(len(self._names))}")
 
     def text(self) -> str:
         # KaTeX's inline styles outrank its own stylesheet, so their stand-ins must as well.
-        return "".join(f".{name}{{{rule} !important}}\n" for name, rule in sorted(self._rules.items()))
+        return "".join(f".{name}{{{rule} !important}}\n" for rule, name in self._names.items())
 
 
 def render_formula(tex: str, *, display: bool, styles: Stylesheet) -> str:

@@ -22,7 +22,7 @@ for (const root of document.querySelectorAll("[data-live]")) {
       const { said: words } = figure.controls.find((each) => each.name === input.name);
       const shown = words(state[input.name]);
       input.setAttribute("aria-valuetext", shown);
-      root.querySelector(`output[for="${input.id}"]`).textContent = shown;
+      input.previousElementSibling.textContent = shown; // for the eye; the value text is for the ear
     }
     plot.innerHTML = svg(name, figure, state); // our own text and numbers only
     values.innerHTML = table(figure, state);

@@ -202,7 +202,7 @@ function control(name, { name: key, label, values, start, said, kind }) {
     return `<div>${head}<select id="${id}" name="${key}" autocomplete="off">${options.join("")}</select></div>`;
   }
   const shown = said(values[start]);
-  return `<div>${head}<output for="${id}">${shown}</output><input type="range" id="${id}" name="${key}" min="0" max="${values.length - 1}" value="${start}" aria-valuetext="${shown}" autocomplete="off"></div>`;
+  return `<div>${head}<span class="live-shown" aria-hidden="true">${shown}</span><input type="range" id="${id}" name="${key}" min="0" max="${values.length - 1}" value="${start}" aria-valuetext="${shown}" autocomplete="off"></div>`;
 }
 
 /** The whole figure in its first state. The controls wait for the script: without it they would do nothing. */
