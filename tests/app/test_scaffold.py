@@ -14,8 +14,8 @@ from app.course.drills import read_drills
 from app.course.snapshot import Snapshot
 from app.errors import InvalidForm
 from app.settings import Settings
-from grader.check import read_specimens
 from grader.drill import load_drills
+from grader.specimens import read_specimens
 
 ROOT = Path(__file__).parents[2]
 
