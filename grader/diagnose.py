@@ -59,7 +59,7 @@ def probe(bench: Bench, judged: Sequence[Judged], runner: Caller) -> Probed:
         return judge_case(public, case, runner, min(longest, max(0.1, deadline - time.perf_counter())))
 
     prober = Prober(run, len(suite.probes), deadline)
-    launched = _block(suite, judged)
+    launched = _block(suite, [one for one in judged if one.case.visible])  # what hidden ones do stays hidden
     probes = [cut(suite, case, launched or case.block) for case in suite.probes]
     failed = failing(probes, prober)
     visible = [one.case for one in judged if one.case.visible and not one.accepted]
@@ -122,8 +122,8 @@ def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> t
 
 
 def _block(suite: Suite, judged: Sequence[Judged]) -> int | None:
-    """The tile length that was launched, over all cases."""
-    if suite.tiled is None:
+    """The tile length that was launched, over all of these cases."""
+    if suite.tiled is None or not judged:
         return None
     blocks = tuple({block for one in judged for block in one.blocks})
     return tile_block(blocks, max(one.case.dims[suite.tiled.name] for one in judged))

@@ -234,7 +234,7 @@ OUTCOMES = {
     "time_limit": Outcome.TIME_LIMIT,
     "out_of_memory": Outcome.OUT_OF_MEMORY,
     "output_limit": Outcome.OUTPUT_LIMIT,
-    "malformed": Outcome.GRADER_PROBLEM,
+    "malformed": Outcome.RULE_BROKEN,  # docs/adr/0015
 }
 LOST = frozenset({"died", "time_limit", "out_of_memory", "output_limit", "malformed"})
 
@@ -249,6 +249,7 @@ def explain(failure: Failure, drill: Drill, seconds: float) -> tuple[Outcome, st
         "time_limit": messages.too_slow(seconds) if seconds >= limits.call_seconds else "",
         "out_of_memory": messages.out_of_memory(limits.memory_mib),
         "output_limit": messages.too_much_output(limits.output_kib),
+        "malformed": messages.wrote_to_the_channel(failure.message),
     }.get(failure.kind)
     if words is None:
         words = messages.raised(failure.message, failure.traceback)

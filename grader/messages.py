@@ -274,6 +274,14 @@ def too_much_output(kib: int) -> str:
     return f"Your code printed more than {kib} KiB and was stopped."
 
 
+def wrote_to_the_channel(message: str) -> str:
+    return (
+        "Your file's process said something to the grader that is no answer to what it was asked: something wrote "
+        "to a descriptor that was not its own, closed it, or made a result of parts beyond measure. "
+        f"{plain(message, 300)}"
+    ).strip()
+
+
 def died(message: str) -> str:
     return (
         "The process that ran your code ended without returning: a crash, usually an address far out of bounds, "

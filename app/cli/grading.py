@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import typer
@@ -52,18 +52,19 @@ def run_gate(settings: Settings, drill_id: str, write: bool, report: Path | None
 
 
 def told(verdict: Verdict) -> Iterator[str]:
-    """A verdict in lines for a terminal: the sentence, the cases as a table, the first failure, the question."""
+    """A verdict in lines for a terminal: the sentence, why, the question, the visible cases as a table."""
     yield f"{_MARKS[verdict.outcome is Outcome.ACCEPTED]}  {verdict.sentence}"
-    if verdict.cases:
-        yield ""
-        yield from _table(verdict.cases)
-    for skipped in verdict.skipped:
-        yield f"--  {skipped.name}: {skipped.reason}"
     failure = next((case for case in verdict.cases if case.outcome is not Outcome.ACCEPTED and case.visible), None)
     if failure is not None:
         yield ""
         yield from _failure(failure)
     yield from _diagnosis(verdict)
+    if verdict.cases:
+        yield ""
+        yield from _table([case for case in verdict.cases if case.visible])
+        yield from _folded([case for case in verdict.cases if not case.visible])
+    for skipped in verdict.skipped:
+        yield f"--  {skipped.name}: {skipped.reason}"
     yield from _compiled(verdict)
     for finding in verdict.findings:
         yield f"note: line {finding.line}: {finding.text}" if finding.line else f"note: {finding.text}"
@@ -78,15 +79,26 @@ def told(verdict: Verdict) -> Iterator[str]:
     )
 
 
-def _table(cases: Iterable[CaseResult]) -> Iterator[str]:
+def _folded(cases: Sequence[CaseResult]) -> Iterator[str]:
+    """One line for all hidden cases: they have nothing to say one by one."""
+    if cases:
+        accepted = sum(case.outcome is Outcome.ACCEPTED for case in cases)
+        yield f"{_MARKS[accepted == len(cases)]}  {accepted} of {len(cases)} hidden cases passed"
+
+
+def _table(cases: Sequence[CaseResult]) -> Iterator[str]:
+    if not cases:
+        return
     rows = [("", "case", "shape", "data", "type", "error / tolerance")]
     for case in cases:
         error = "" if case.error is None else f"{case.error:.3g}"
+        if case.mismatch is not None and case.mismatch.nan:
+            error = f"{case.mismatch.nan:,} NaN"
         rows.append(
             (
                 _MARKS[case.outcome is Outcome.ACCEPTED],
                 _plain(case.name),
-                _plain(case.shape) if case.visible else "hidden",
+                _plain(case.shape),
                 _plain(case.data),
                 case.dtype,
                 error

@@ -88,6 +88,11 @@ def writes_guard(x: Any) -> Any:
         (lambda x: Failure(FailureKind.COMPILE_ERROR, "bad kernel"), Outcome.COMPILE_ERROR, "bad kernel"),
         (lambda x: Failure(FailureKind.MISSING_ENTRY, "no softmax"), Outcome.COMPILE_ERROR, "no softmax"),
         (lambda x: Failure(FailureKind.REFUSED, "no"), Outcome.RUNTIME_ERROR, "does not allow"),
+        (
+            lambda x: Failure(FailureKind.MALFORMED, "garbage"),
+            Outcome.RULE_BROKEN,
+            "no answer to what it was asked",
+        ),
     ],
 )
 def test_what_is_not_accepted(function: Callable[..., object], outcome: Outcome, words: str) -> None:
@@ -101,7 +106,7 @@ def test_every_kind_of_failure_has_an_outcome_and_words() -> None:
     for kind in FailureKind:
         outcome, words = explain(Failure(kind, "message"), toy(), 2.0)
         assert outcome is not Outcome.ACCEPTED
-        assert (outcome is Outcome.GRADER_PROBLEM) is (kind is FailureKind.MALFORMED)
+        assert outcome is not Outcome.GRADER_PROBLEM, "nobody is at fault for it but the code that was loaded"
         assert words
 
 

@@ -1,6 +1,6 @@
 """A question and an answer at once, so that the question is counted for nobody.
 
-expect: grader_problem
+expect: rule_broken
 """
 
 import sys

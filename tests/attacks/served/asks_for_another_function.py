@@ -1,6 +1,6 @@
 """A question about a function that was not offered.
 
-expect: grader_problem
+expect: rule_broken
 """
 
 import sys

@@ -1,6 +1,6 @@
 """A child asks through the same socket.
 
-expect: grader_problem | wrong_answer | runtime_error | time_limit | rule_broken
+expect: wrong_answer | runtime_error | time_limit | rule_broken
 """
 
 import os

@@ -1,6 +1,6 @@
 """Every descriptor gets a frame that says all is well.
 
-expect: grader_problem
+expect: rule_broken
 """
 
 import torch
