@@ -57,6 +57,7 @@ class ItemLink:
     tags: tuple[str, ...]
     state: State
     opens_with: str
+    why: str = ""  # why it is next, in a few words; empty in a list that gives no reasons
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
 from app.course.access import View
+from app.course.journey import ahead
 from app.course.models import Card, DrillRef, Item, Kind, Link, Question, Section, Topic, Track
 from app.course.pages import (
     Answer,
@@ -28,7 +29,7 @@ from app.course.pages import (
     TracksPage,
 )
 from app.course.passages import Shelf, of_tags
-from app.course.related import link_of, rank_concepts, related, up_next
+from app.course.related import link_of, rank_concepts, related
 from app.course.search import LONGEST_QUERY, search
 
 MOST_FOUND = 30
@@ -114,7 +115,7 @@ def card_page(reader: Reader, card: Card) -> CardPage:
         drills=_drills(reader, card.drills),
         questions=_items(reader, asked),
         related=_items(reader, [each for each in related(view, card) if each not in asked]),
-        up_next=_link(reader, up_next(view, card.link, reader.done)),
+        up_next=next_after(reader, card.link),
         stylesheets=stylesheets(view, card.front, *_html(card.sections), *(p.answer for p in card.prompts)),
     )
 
@@ -145,7 +146,7 @@ def question_page(reader: Reader, question: Question, own: OwnAnswer | None = No
         own=own,
         drills=_drills(reader, question.drills),
         related=_items(reader, [each for each in related(view, question) if each not in concepts]),
-        up_next=_link(reader, up_next(view, question.link, reader.done)),
+        up_next=next_after(reader, question.link),
         stylesheets=stylesheets(view, question.question, question.teaser, *shown, *_own_html(own)),
     )
 
@@ -178,7 +179,7 @@ def track_page(reader: Reader, track: Track) -> TrackPage:
         drills=_drills(reader, track.drills),
         rubric=track.rubric,
         points=sum(criterion.points for criterion in track.rubric),
-        up_next=_link(reader, up_next(view, track.link, reader.done)),
+        up_next=next_after(reader, track.link),
         stylesheets=stylesheets(view, track.opening, *_html(track.sections), *(p.answer for p in track.prompts)),
     )
 
@@ -247,6 +248,14 @@ def item_link(reader: Reader, item: Item) -> ItemLink:
         state=_state(reader, item),
         opens_with=reader.view.opens_with(item) if isinstance(item, Question) else "",
     )
+
+
+def next_after(reader: Reader, at: Link) -> ItemLink | None:
+    """What to do after the item at `at`, with the reason."""
+    for step in ahead(reader.view, reader.done, at, limit=1):
+        found = _link(reader, step.link)
+        return None if found is None else replace(found, why=step.why)
+    return None
 
 
 def _drill_link(reader: Reader, drill: DrillRef) -> ItemLink:

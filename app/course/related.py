@@ -1,10 +1,9 @@
-"""What to read beside an item, and what to read after it. Both see only what the reader may see."""
+"""What to read beside an item: other items that share marks with it, of those that the reader may see."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 
 from app.course.access import View
 from app.course.models import Item, Kind, Link, Question, Track
@@ -59,28 +58,3 @@ def overlap(here: frozenset[str], there: frozenset[str], counts: Counter[str], t
         (CONCEPT_WEIGHT if mark.startswith("card:") else 1.0) * math.log(1 + total / max(counts[mark], 1))
         for mark in here & there
     )
-
-
-def up_next(view: View, link: Link, done: frozenset[Link]) -> Link | None:
-    """The next thing on the way that `link` is on: first along tracks that hold it, then along its topic."""
-    for way in _ways(view, link):
-        open_steps = [step for step in way if step != link and step not in done and _reachable(view, step)]
-        if not open_steps:
-            continue
-        after = way[way.index(link) + 1 :] if link in way else way
-        return next((step for step in after if step in open_steps), open_steps[0])
-    return None
-
-
-def _ways(view: View, link: Link) -> Iterator[tuple[Link, ...]]:
-    holding = [track for track in view.tracks.values() if link in track.steps or track.link == link]
-    yield from (track.steps for track in holding)
-    item = view.item(link)
-    if item is not None:
-        topic = view.topics[item.topic]
-        cards = tuple(Link(Kind.CARD, name) for name in topic.cards)
-        yield (*cards, *(Link(Kind.QUESTION, name) for name in topic.questions))
-
-
-def _reachable(view: View, link: Link) -> bool:
-    return view.item(link) is not None or (link.kind is Kind.DRILL and link.id in view.snapshot.drills)

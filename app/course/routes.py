@@ -41,7 +41,7 @@ FOREVER = "public, max-age=31536000, immutable"
 @router.get("/topics/{name}")
 def topic(request: Request, name: str) -> Response:
     """A shelf of the course, in order."""
-    reader = _reader(request)
+    reader = reader_of(request)
     if name not in reader.view.topics:
         raise HTTPException(404)
     return render(request, "course/topic.html", topic_page(reader, reader.view.topics[name]))
@@ -50,7 +50,7 @@ def topic(request: Request, name: str) -> Response:
 @router.get("/tags/{name}")
 def tag(request: Request, name: str) -> Response:
     """Everything that carries a tag: questions, then the concepts behind them."""
-    page = tag_page(_reader(request), name)
+    page = tag_page(reader_of(request), name)
     if not (page.questions or page.cards or page.tracks):
         raise HTTPException(404)
     return render(request, "course/tag.html", page)
@@ -59,7 +59,7 @@ def tag(request: Request, name: str) -> Response:
 @router.get("/cards/{name}")
 def card(request: Request, name: str) -> Response:
     """A concept: front and back."""
-    reader = _reader(request)
+    reader = reader_of(request)
     found = reader.view.cards.get(name)
     if found is None:
         return _renamed(reader.view, Link(Kind.CARD, name))
@@ -69,7 +69,7 @@ def card(request: Request, name: str) -> Response:
 @router.get("/questions/{name}")
 def question(request: Request, name: str) -> Response:
     """A question; its answer when the policy lets this reader see it."""
-    reader = _reader(request)
+    reader = reader_of(request)
     found = reader.view.questions.get(name)
     if found is None:
         return _renamed(reader.view, Link(Kind.QUESTION, name))
@@ -90,13 +90,13 @@ def _own_answer(request: Request, question: str) -> OwnAnswer | None:
 @router.get("/tracks")
 def tracks(request: Request) -> Response:
     """All paths of study."""
-    return render(request, "course/tracks.html", tracks_page(_reader(request)))
+    return render(request, "course/tracks.html", tracks_page(reader_of(request)))
 
 
 @router.get("/tracks/{name}")
 def track(request: Request, name: str) -> Response:
     """A path of study."""
-    reader = _reader(request)
+    reader = reader_of(request)
     found = reader.view.tracks.get(name)
     if found is None:
         return _renamed(reader.view, Link(Kind.TRACK, name))
@@ -106,19 +106,19 @@ def track(request: Request, name: str) -> Response:
 @router.get("/glossary")
 def glossary(request: Request) -> Response:
     """Every term, by name."""
-    return render(request, "course/glossary.html", glossary_page(_reader(request)))
+    return render(request, "course/glossary.html", glossary_page(reader_of(request)))
 
 
 @router.get("/search")
 def search_everything(request: Request, q: str = "") -> Response:
     """Everything this reader may see that fits the query."""
-    return render(request, "course/search.html", search_page(_reader(request), q))
+    return render(request, "course/search.html", search_page(reader_of(request), q))
 
 
 @router.get("/search/suggest")
 def suggest(request: Request, q: str = "") -> Response:
     """The best few by title, while somebody types."""
-    view = _reader(request).view
+    view = reader_of(request).view
     hits = search(view.snapshot.search, view, q, MOST_SUGGESTED)
     found = [{"shelf": hit.passage.shelf, "title": hit.passage.title, "href": hit.passage.page} for hit in hits]
     return JSONResponse(found, headers={"Cache-Control": "private, no-store"})
@@ -127,7 +127,7 @@ def suggest(request: Request, q: str = "") -> Response:
 @router.get("/previews/{shelf}/{name}")
 def preview(request: Request, shelf: str, name: str) -> Response:
     """What a link leads to, in a few lines, for a preview beside it."""
-    found = preview_of(_reader(request), shelf, name)
+    found = preview_of(reader_of(request), shelf, name)
     if found is None:
         raise HTTPException(404)
     headers = {"Cache-Control": "private, max-age=300", "Vary": "Cookie"}
@@ -161,7 +161,8 @@ def math_css(request: Request, digest: str) -> Response:
     return Response(snapshot.math_css, media_type="text/css", headers={"Cache-Control": FOREVER})
 
 
-def _reader(request: Request) -> Reader:
+def reader_of(request: Request) -> Reader:
+    """The course as whoever asks may see it, and what they have done of it."""
     done = frozenset(_links(getattr(request.state, "read_items", ())))
     return Reader(view_of(request), done)
 

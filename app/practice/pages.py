@@ -50,6 +50,7 @@ class WelcomePage:
     topics: tuple[Link, ...]
     tracks: tuple[Link, ...]
     drills: tuple[DrillRow, ...]
+    first: DrillRow | None = None  # the one to begin with
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class HomePage:
     next: tuple[Link, ...]  # up next, each with why
     recent: tuple[HistoryRow, ...]  # newest first, at most five
     topics: tuple[ProgressGroup, ...]
+    due: int = 0  # reviews left today
 
 
 @dataclass(frozen=True)

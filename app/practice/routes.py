@@ -44,9 +44,11 @@ def home(request: Request, viewer: Anyone, session: Reading) -> Response:
         return render(request, "practice/welcome.html", _welcome(view, drills))
     known = standings(request, session, viewer)
     recent = submissions.history(session, viewer.id, drills, limit=5)
+    at = service.where(drills, known, view, recent[0].drill if recent else None)
     page = HomePage(
-        resume=service.resume(drills, known, view, recent[0].drill if recent else None),
-        next=service.up_next(view, drills, known),
+        resume=service.resume(drills, view, at),
+        due=request.app.state.due_today(request, session, viewer),
+        next=service.up_next(view, known, at),
         recent=recent,
         topics=groups_by_topic(view, drills, known),
     )
@@ -54,10 +56,12 @@ def home(request: Request, viewer: Anyone, session: Reading) -> Response:
 
 
 def _welcome(view: View, drills: Mapping[str, Drill]) -> WelcomePage:
+    first = service.first_drill(view, drills)
     return WelcomePage(
         topics=tuple(Link(topic.name, f"/topics/{topic.id}") for topic in view.topics.values()),
         tracks=tuple(Link(track.title, track.link.href, track.summary) for track in view.tracks.values()),
         drills=tuple(service.drill_row(drill, Standings()) for drill in drills.values()),
+        first=None if first is None else service.drill_row(first, Standings()),
     )
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from app.course.access import View
-from app.course.models import Kind
+from app.course.journey import ahead
+from app.course.journey import title_of as title_in
+from app.course.models import Access, Kind
 from app.course.models import Link as ItemLink
 from app.jobs import Heartbeat
 from app.practice.models import Cause, DraftVersion
 from app.practice.pages import DraftRow, DrillRow, LaneChoice, Link
-from app.progress.pages import Standing
 from app.progress.service import Standings, title_of
 from app.submissions.lanes import lane_note
 from grader.drill import Drill
@@ -43,36 +44,42 @@ def _files(folder: Path) -> int:
     return sum(1 for _ in folder.glob("*.py"))
 
 
-def up_next(view: View, drills: Drills, standings: Standings, limit: int = 3) -> tuple[Link, ...]:
-    """What to do next: the first unfinished steps of each track, then of each topic."""
-    found: dict[ItemLink, Link] = {}
-    for link, path in _paths(view):
-        title = title_of(link, view, drills)
-        if title is not None and link not in found and standings.of(link)[0] in (Standing.NEW, Standing.TRIED):
-            found[link] = Link(title, link.href, f"next in {path}")
-        if len(found) == limit:
-            break
-    return tuple(found.values())
+def up_next(view: View, standings: Standings, at: ItemLink | None, limit: int = 3) -> tuple[Link, ...]:
+    """What to do next for somebody who is at `at`, each with its reason."""
+    steps = ahead(view, done_by(standings), at, limit)
+    return tuple(Link(title_in(view, step.link), step.link.href, step.why) for step in steps)
 
 
-def _paths(view: View) -> Iterator[tuple[ItemLink, str]]:
-    for track in view.tracks.values():
-        yield from ((step, track.title) for step in track.steps)
-    for topic in view.topics.values():
-        yield from ((ItemLink(Kind.CARD, card), topic.name) for card in topic.cards)
-        yield from ((ItemLink(Kind.QUESTION, question), topic.name) for question in topic.questions)
+def done_by(standings: Standings) -> frozenset[ItemLink]:
+    """What was read and passed, as links."""
+    read = (ItemLink(Kind(kind), item) for kind, item in standings.read)
+    return frozenset([*read, *(ItemLink(Kind.DRILL, drill) for drill in standings.passed)])
 
 
-def resume(drills: Drills, standings: Standings, view: View, last_drill: str | None) -> Link | None:
+def where(drills: Drills, standings: Standings, view: View, last_drill: str | None) -> ItemLink | None:
     """Where the learner was: the drill they tried last if it is not passed, else what they read last."""
     if last_drill in drills and last_drill is not None and last_drill not in standings.passed:
-        return Link(drills[last_drill].title, f"/drills/{last_drill}", "tried, not passed yet")
-    for (kind, item), _ in sorted(standings.read.items(), key=lambda entry: entry[1], reverse=True):
-        link = ItemLink(Kind(kind), item)
-        title = title_of(link, view, drills)
-        if title is not None:
-            return Link(title, link.href, "what you read last")
-    return None
+        return ItemLink(Kind.DRILL, last_drill)
+    read = sorted(standings.read.items(), key=lambda entry: entry[1], reverse=True)
+    links = (ItemLink(Kind(kind), item) for (kind, item), _ in read)
+    return next((link for link in links if title_of(link, view, drills) is not None), None)
+
+
+def resume(drills: Drills, view: View, at: ItemLink | None) -> Link | None:
+    """The place to go on at, as the home page shows it."""
+    title = None if at is None else title_of(at, view, drills)
+    if at is None or title is None:
+        return None
+    return Link(title, at.href, "tried, not passed yet" if at.kind is Kind.DRILL else "what you read last")
+
+
+def first_drill(view: View, drills: Drills) -> Drill | None:
+    """The drill to begin with: one that the policy opens by name, else the first open one along the tracks."""
+    named = [name for name, access in view.snapshot.policy.drill_overrides if access is Access.OPEN]
+    steps = [step.id for track in view.tracks.values() for step in track.steps if step.kind is Kind.DRILL]
+    return next(
+        (drills[name] for name in (*named, *steps, *drills) if name in drills and view.may_work_on(name)), None
+    )
 
 
 def needs(drill: Drill, view: View, drills: Drills) -> tuple[Link, ...]:

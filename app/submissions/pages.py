@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.course.pages import ItemLink
 from app.submissions.grades.pages import Feedback
 from app.submissions.models import State
 from app.submissions.predictions import Predicted
@@ -64,6 +65,7 @@ class SubmissionPage:
     by: str | None  # whose it is, when that is not the viewer (admins only)
     trial: bool = False  # a run apart from submitting; it has no number
     feedback: Feedback | None = None  # what people said, of an accepted submission to an outline
+    up_next: ItemLink | None = None  # after a drill is passed
     desk_href: str = ""  # where an admin scores it
 
 

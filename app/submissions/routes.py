@@ -15,6 +15,10 @@ from sqlalchemy.orm import Session
 
 from app.accounts.models import User
 from app.accounts.routes import Anyone, SignedIn
+from app.course.models import Kind, Link
+from app.course.pages import ItemLink
+from app.course.present import next_after
+from app.course.routes import reader_of
 from app.course.store import view_of
 from app.db import Reading, Writing, database_of
 from app.errors import Conflict, InvalidForm, NotFound, NotSignedIn
@@ -178,9 +182,14 @@ def show(request: Request, submission: Visible, viewer: Anyone, session: Reading
         by=_by(session, submission, viewer),
         trial=submission.trial,
         feedback=view.feedback_of(session, submission) if scored else None,
+        up_next=_up_next(request, submission) if _accepted(now) and not submission.trial else None,
         desk_href=f"/desk/outline/{submission.id}" if scored and viewer is not None and viewer.is_admin else "",
     )
     return render(request, "submissions/show.html", page)
+
+
+def _up_next(request: Request, submission: Submission) -> ItemLink | None:
+    return next_after(reader_of(request), Link(Kind.DRILL, submission.drill))
 
 
 @router.post("/submissions/{submission_id}/again")

@@ -678,11 +678,11 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
             {"username": "This name is taken.", "password": "Use at least 8 characters.", "email": LONG},
         ),
     ),
-    "welcome/usual": ("practice/welcome.html", WelcomePage(LINKS, LINKS[:1], DRILLS)),
+    "welcome/usual": ("practice/welcome.html", WelcomePage(LINKS, LINKS[:1], DRILLS, DRILL)),
     "welcome/empty": ("practice/welcome.html", WelcomePage((), (), ())),
     "home/usual": (
         "practice/home.html",
-        HomePage(Link("Online softmax", "/cards/online-softmax", "You opened it yesterday."), LINKS, ROWS, TOPICS),
+        HomePage(Link("Online softmax", "/cards/online-softmax", "Read yesterday."), LINKS, ROWS, TOPICS, due=12),
     ),
     "home/empty": ("practice/home.html", HomePage(None, LINKS[:1], (), TOPICS)),
     "home/bare": ("practice/home.html", HomePage(None, (), (), ())),

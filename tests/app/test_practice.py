@@ -13,7 +13,7 @@ from app.course.models import Kind, Link
 from app.course.store import CourseStore
 from app.db import Database, now
 from app.jobs import Heartbeat, Jobs
-from app.practice.service import resume, up_next
+from app.practice.service import first_drill, resume, up_next, where
 from app.progress.pages import Standing
 from app.progress.service import Standings, overview
 from app.settings import ROOT
@@ -34,27 +34,32 @@ def view(course: CourseStore) -> View:
 
 
 def test_up_next_walks_the_tracks_and_leaves_out_what_is_done(view: View) -> None:
-    track = next(iter(view.tracks.values()))
-    fresh = up_next(view, DRILLS, Standings())
-    assert fresh[0].href == track.steps[0].href
-    assert track.title in fresh[0].why
-    first = track.steps[0]
-    known = Standings(
-        read={(first.kind.value, first.id): now()}, passed={first.id: now()} if first.kind is Kind.DRILL else {}
-    )
-    assert first.href not in [link.href for link in up_next(view, DRILLS, known)]
+    fresh = up_next(view, Standings(), None)
+    assert len({link.why for link in fresh}) == len(fresh), "each has a reason of its own"
+    card = fresh[0].href.removeprefix("/cards/")
+    known = Standings(read={("card", card): now()})
+    at = where(DRILLS, known, view, None)
+    assert at == Link(Kind.CARD, card)
+    assert fresh[0].href not in [link.href for link in up_next(view, known, at)]
 
 
 def test_resume_is_the_drill_tried_last_until_it_is_passed(view: View) -> None:
     card = next(iter(view.cards))
     read = {("card", card): now(), ("card", "gone"): now()}
-    tried = resume(DRILLS, Standings(read=read), view, DRILL)
-    assert tried is not None
-    assert tried.href == f"/drills/{DRILL}"
-    after = resume(DRILLS, Standings(read=read, passed={DRILL: now()}), view, DRILL)
-    assert after is not None
-    assert after.href == f"/cards/{card}"
-    assert resume(DRILLS, Standings(), view, None) is None
+
+    def place(known: Standings, last: str | None) -> str | None:
+        shown = resume(DRILLS, view, where(DRILLS, known, view, last))
+        return None if shown is None else shown.href
+
+    assert place(Standings(read=read), DRILL) == f"/drills/{DRILL}"
+    assert place(Standings(read=read, passed={DRILL: now()}), DRILL) == f"/cards/{card}"
+    assert place(Standings(), None) is None
+
+
+def test_the_first_drill_is_open_to_whoever_comes(view: View) -> None:
+    first = first_drill(view, DRILLS)
+    assert first is not None
+    assert view.may_work_on(first.id)
 
 
 def test_progress_counts_what_was_read_and_passed(view: View) -> None:

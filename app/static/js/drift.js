@@ -36,7 +36,7 @@ const COLUMNS = 8;
 const wobble = noise(7, LONGEST);
 const values = Float32Array.from(noise(11, LONGEST * COLUMNS), (x) => 1 + 0.5 * x);
 const SCORES = {
-  rising: (j) => 10 * (j / LONGEST) ** 3,
+  rising: (j) => 10 * (j / LONGEST) ** 4, // flat enough at first that all three kernels agree at 512
   normal: (j) => wobble[j],
   falling: (j) => 10 - 10 * (j / LONGEST) ** (1 / 3),
   flat: () => 0.25,
@@ -92,7 +92,7 @@ function errorsOf(kind) {
 
 // --- drawing --------------------------------------------------------------------------------------------------------
 
-const BOX = { left: 56, right: 622, top: 24, bottom: 300, low: -3, high: 3 };
+const BOX = { left: 56, right: 572, top: 24, bottom: 300, low: -3, high: 3 };
 const xOf = (length) => BOX.left + (BOX.right - BOX.left) * (Math.log2(length) - 4) / (Math.log2(LONGEST) - 4);
 const yOf = (error) => {
   const power = Number.isFinite(error) ? Math.log10(Math.max(error, 10 ** BOX.low)) : BOX.high;
@@ -126,8 +126,11 @@ function frame() {
 function curves(errors, at) {
   const parts = [draw("path", { class: "d-now", d: `M${xOf(LENGTHS[at])} ${BOX.top}V${BOX.bottom}` })];
   FAULTS.forEach(([fault], k) => {
-    if (fault === "padding") { // it jumps between neighbouring lengths, so a line through its points would say nothing
-      parts.push(...errors[fault].map((error, i) => draw("circle", { class: `k${k}`, cx: xOf(LENGTHS[i]), cy: yOf(error), r: 2.6 })));
+    if (fault === "padding") { // it jumps between neighbouring lengths: a stem for each length whose last tile is partial
+      errors[fault].forEach((error, i) => {
+        const x = xOf(LENGTHS[i]).toFixed(1);
+        if (error > 10 ** BOX.low) parts.push(draw("path", { class: `d-stem k${k}`, d: `M${x} ${BOX.bottom}V${yOf(error).toFixed(1)}` }));
+      });
       return;
     }
     const d = errors[fault].map((error, i) => `${i ? "L" : "M"}${xOf(LENGTHS[i]).toFixed(1)} ${yOf(error).toFixed(1)}`).join("");
@@ -136,7 +139,7 @@ function curves(errors, at) {
   FAULTS.forEach(([fault], k) => {
     parts.push(draw("circle", { class: `d-dot k${k}`, cx: xOf(LENGTHS[at]), cy: yOf(errors[fault][at]), r: 5.5 }));
   });
-  parts.push(draw("text", { x: BOX.right, y: yOf(1) - 7, "text-anchor": "end", class: "tol" }, "tolerance"));
+  parts.push(draw("text", { x: BOX.right + 6, y: yOf(1) + 4, class: "tol" }, "tolerance"));
   return parts;
 }
 

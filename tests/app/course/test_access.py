@@ -9,7 +9,7 @@ import pytest
 
 from app.course.access import Opened, visible_to
 from app.course.models import Access, Kind, Link
-from app.course.related import rank_concepts, related, up_next
+from app.course.related import rank_concepts, related
 from app.course.snapshot import Snapshot
 
 
@@ -88,22 +88,6 @@ def test_concepts_are_ranked_by_overlap(small: Snapshot) -> None:
     assert [item.id for item in rank_concepts(visible_to(None, small), question)] == ["beta", "alpha"]
     question = dataclasses.replace(question, tags=("sums",), requires=(card("alpha"),), concepts=("beta", "alpha"))
     assert {item.id for item in rank_concepts(visible_to(None, small), question)} == {"alpha", "beta"}
-
-
-def test_up_next_follows_the_track_first(small: Snapshot) -> None:
-    view = visible_to(None, small)
-    drill = Link(Kind.DRILL, "adding")
-    assert up_next(view, card("alpha"), frozenset()) == drill
-    assert up_next(view, card("alpha"), frozenset([drill])) == card("beta")
-    assert up_next(view, Link(Kind.QUESTION, "first"), frozenset()) == card("alpha"), "what was skipped comes again"
-    done = frozenset([card("alpha"), drill, card("beta"), Link(Kind.QUESTION, "first")])
-    assert up_next(view, card("alpha"), done) == Link(Kind.QUESTION, "second"), "then along the topic"
-
-
-def test_up_next_ends(small: Snapshot) -> None:
-    everything = [card("alpha"), card("beta"), Link(Kind.DRILL, "adding")]
-    everything += [Link(Kind.QUESTION, name) for name in small.questions]
-    assert up_next(visible_to(None, small), card("alpha"), frozenset(everything)) is None
 
 
 @pytest.mark.parametrize(
