@@ -36,7 +36,7 @@ const COLUMNS = 8;
 const wobble = noise(7, LONGEST);
 const values = Float32Array.from(noise(11, LONGEST * COLUMNS), (x) => 1 + 0.5 * x);
 const SCORES = {
-  rising: (j) => 10 * (j / LONGEST) ** 4, // flat enough at first that all three kernels agree at 512
+  rising: (j) => 2 * (j / LONGEST) ** 4, // flat enough at first that all three kernels agree at 512
   normal: (j) => wobble[j],
   falling: (j) => 10 - 10 * (j / LONGEST) ** (1 / 3),
   flat: () => 0.25,
