@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from fastapi.sse import ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from app.course.access import View
 from app.db import Database
 from app.submissions import view
 from app.submissions.models import State, Submission
@@ -25,7 +26,13 @@ LONGEST_SECONDS = 900.0  # then the browser connects again, perhaps to another r
 
 
 async def stream(
-    database: Database, submission_id: str, drills: Drills, operator: bool, after: int, dead_after_seconds: float
+    database: Database,
+    submission_id: str,
+    drills: Drills,
+    operator: bool,
+    after: int,
+    dead_after_seconds: float,
+    course: View | None = None,
 ) -> AsyncIterator[ServerSentEvent]:
     """What happened to a submission after event `after`, then what happens, until its verdict or its end.
 
@@ -37,7 +44,8 @@ async def stream(
     while time.monotonic() < deadline:
         newest = await run_in_threadpool(_newest, database, submission_id)
         if newest > seen or time.monotonic() - looked >= FRESH_SECONDS:
-            event = await run_in_threadpool(_event, database, submission_id, drills, operator, dead_after_seconds)
+            viewed = (drills, operator, dead_after_seconds, course)
+            event = await run_in_threadpool(_event, database, submission_id, *viewed)
             if event is None:
                 return
             looked = time.monotonic()
@@ -55,7 +63,12 @@ def _newest(database: Database, submission_id: str) -> int:
 
 
 def _event(
-    database: Database, submission_id: str, drills: Drills, operator: bool, dead_after_seconds: float
+    database: Database,
+    submission_id: str,
+    drills: Drills,
+    operator: bool,
+    dead_after_seconds: float,
+    course: View | None,
 ) -> ServerSentEvent | None:
     """The submission as it is now, or ``None`` when it was deleted."""
     with database.read() as session:
@@ -63,7 +76,7 @@ def _event(
         if submission is None:
             return None
         number = view.last_event(session, submission_id)
-        now = view.look(session, submission, drills, operator, dead_after_seconds)
+        now = view.look(session, submission, drills, operator, dead_after_seconds, course)
     if now.verdict is not None:
         html = fragment("submissions/_verdict.html", now.verdict)
         return ServerSentEvent(raw_data=html, event="verdict", id=str(number))

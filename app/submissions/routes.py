@@ -244,7 +244,8 @@ async def events(
     seen = int(last_event_id) if _NUMBER.fullmatch(last_event_id) else after
     database, state = database_of(request), request.app.state
     dead_after, operator = state.settings.dead_after_seconds, viewer is not None and viewer.is_admin
-    async for event in live.stream(database, submission.id, state.drills, operator, seen, dead_after):
+    course = view_of(request)
+    async for event in live.stream(database, submission.id, state.drills, operator, seen, dead_after, course):
         yield event
 
 
@@ -276,7 +277,8 @@ def read(request: Request, submission: Visible, viewer: SignedIn, session: Readi
 
 def _look(request: Request, session: Session, submission: Submission, viewer: Viewer | None) -> view.Look:
     state, operator = request.app.state, viewer is not None and viewer.is_admin
-    return view.look(session, submission, state.drills, operator, state.settings.dead_after_seconds)
+    dead_after = state.settings.dead_after_seconds
+    return view.look(session, submission, state.drills, operator, dead_after, view_of(request))
 
 
 def _accepted(look: view.Look) -> bool:

@@ -16,6 +16,8 @@ from sqlalchemy import Subquery, case, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app import jobs
+from app.course.access import View
+from app.course.models import Kind, Link
 from app.db import now
 from app.progress.service import Standings, read_by
 from app.submissions import predictions
@@ -113,15 +115,25 @@ class Look:
 
 
 def look(
-    session: Session, submission: Submission, drills: Drills, operator: bool, dead_after_seconds: float
+    session: Session,
+    submission: Submission,
+    drills: Drills,
+    operator: bool,
+    dead_after_seconds: float,
+    course: View | None = None,
 ) -> Look:
-    """Gather a submission's facts and say what they are, for its owner or an operator."""
+    """Gather a submission's facts and say what they are, for its owner or an operator.
+
+    `course` is what the viewer may see of it; without it there is nothing to read.
+    """
     runs = runs_of(session, submission.id)
     state = state_of(submission.cancelled_at, runs, now())
     shown = shown_run(runs)
     if shown is not None and shown.verdict is not None:
         predicted = predictions.told(predictions.made_with(session, submission), shown.verdict)
-        return Look(submission, state, None, _verdict(submission, shown.verdict, drills, operator, predicted))
+        reading = related(shown.verdict, drills.get(submission.drill), course)
+        verdict = _verdict(submission, shown.verdict, drills, operator, predicted)
+        return Look(submission, state, None, replace(verdict, related=reading))
     unserved = lane_note(Lane(submission.lane), jobs.living(session, dead_after_seconds))
     return Look(submission, state, _live(session, submission, runs[-1], state, unserved), None)
 
@@ -138,17 +150,19 @@ def _verdict(
         attempt_spent=verdict.outcome is not Outcome.GRADER_PROBLEM or submission.user_id is None,
         trial=submission.trial,
         predicted=predicted,
-        related=related(verdict, drills.get(submission.drill)),
     )
 
 
-def related(verdict: Verdict, drill: Drill | None) -> tuple[tuple[str, str], ...]:
-    """What is worth reading now, as (title, address); what the drill itself does not name is left out."""
-    if verdict.diagnosis is None or drill is None:
+def related(verdict: Verdict, drill: Drill | None, course: View | None) -> tuple[tuple[str, str], ...]:
+    """What is worth reading now, as (title, address). What the drill does not name, or the viewer may not see, is
+    left out.
+    """
+    if verdict.diagnosis is None or drill is None or course is None:
         return ()
-    shelves = dict.fromkeys(drill.questions, "questions") | dict.fromkeys(drill.cards, "cards")
-    named = (content for content in verdict.diagnosis.related if content in shelves)
-    return tuple((content.replace("-", " "), f"/{shelves[content]}/{content}") for content in named)
+    kinds = dict.fromkeys(drill.questions, Kind.QUESTION) | dict.fromkeys(drill.cards, Kind.CARD)
+    links = [Link(kinds[name], name) for name in verdict.diagnosis.related if name in kinds]
+    found = [(course.item(link), link) for link in links]
+    return tuple((item.title, link.href) for item, link in found if item is not None)
 
 
 def _live(session: Session, submission: Submission, run: Run, state: State, unserved: str) -> LiveFragment:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,13 +17,15 @@ import pytest
 from fastapi import Request
 
 from app import templating
+from app.course.access import visible_to
+from app.course.store import CourseStore
 from app.submissions.pages import LiveFragment
-from app.submissions.view import related
+from app.submissions.view import for_viewer, related
 from app.templating import STATIC, TEMPLATES, fragment, render
 from grader.drill import load_drills
 from grader.verdict import Diagnosis
 from tests.app.course_samples import HOSTILE
-from tests.app.samples import LIVE, RIGHT, SAMPLES, SOURCE, WRONG, verdict
+from tests.app.samples import LIVE, OURS, RIGHT, SAMPLES, SOURCE, WRONG, verdict
 
 ROOT = Path(__file__).parents[2]
 VIEWERS = {"nobody": None, "learner": SimpleNamespace(name=f"Ada {HOSTILE}", role="learner")}
@@ -165,15 +168,28 @@ def test_passing_and_failing_differ_without_colour() -> None:
     assert wrong_mark[1] != right_mark[1]
 
 
-def test_what_is_worth_reading_has_the_address_of_its_kind() -> None:
+def test_what_is_worth_reading_has_title_and_address_and_may_be_seen(course: CourseStore) -> None:
+    seen = visible_to(None, course.current)
     drill = load_drills(ROOT / "drills")["tiled_softmax"]
     diagnosis = Diagnosis(related=("online-softmax", "fused-kernel-drift", "not-there"))
-    assert related(msgspec.structs.replace(WRONG, diagnosis=diagnosis), drill) == (
-        ("online softmax", "/cards/online-softmax"),
-        ("fused kernel drift", "/questions/fused-kernel-drift"),
+    assert related(msgspec.structs.replace(WRONG, diagnosis=diagnosis), drill, seen) == (
+        (seen.cards["online-softmax"].title, "/cards/online-softmax"),
+        (seen.questions["fused-kernel-drift"].title, "/questions/fused-kernel-drift"),
     )
-    assert related(RIGHT, drill) == ()
-    assert related(WRONG, None) == ()
+    unseen = replace(seen, cards={})
+    assert len(related(msgspec.structs.replace(WRONG, diagnosis=diagnosis), drill, unseen)) == 1
+    assert related(RIGHT, drill, seen) == ()
+    assert related(WRONG, None, seen) == ()
+    assert related(WRONG, drill, None) == ()
+
+
+def test_only_administrators_read_why_grading_broke() -> None:
+    problem = msgspec.structs.replace(OURS, problem="the runner died <b>")
+    told, untold = (
+        fragment("submissions/_verdict.html", verdict(for_viewer(problem, operator))) for operator in (True, False)
+    )
+    assert "the runner died &lt;b&gt;" in told
+    assert "the runner died" not in untold
 
 
 def test_the_failing_line_is_marked_in_the_source() -> None:
