@@ -123,6 +123,11 @@ def _failure(case: CaseResult) -> Iterator[str]:
             f", {case.mismatch.nan:,} of them NaN" if case.mismatch.nan else ""
         )
         yield from (f"  {feature}" for feature in case.mismatch.features)
+    if case.report is not None:
+        yield from (f"  {_plain(what)}: {_plain(much)}" for what, much in case.report.figures)
+        yield from (f"  {m.group} {m.name}: {_plain(m.words) or 'missing'}" for m in case.report.marks if not m.ok)
+    if case.calls is not None:
+        yield f"  {case.calls.name} was called {case.calls.used} times, {case.calls.allowed} are allowed"
     if case.detail:
         line = f"line {case.line}: " if case.line else ""
         yield from (f"  {line if first else ''}{_plain(text)}" for first, text in _numbered(case.detail))

@@ -14,18 +14,46 @@ GIVEN = tuple((HERE / name).read_text(encoding="utf-8") for name in ("statement.
 
 # Stems of words that name a mechanism, for each key.
 CHIP = ("hbm", "dram", "sram", "shared mem", "smem", "register", "cache", "l2", "global mem", "on-chip", "on chip")
-STATE = ("running", "max", "rescal", "accumul", "exp", "softmax", "sum", "log-sum", "logsumexp", "lse")
+STATE = ("running", "max", "rescal", "accumul", "exp(", "exp2", "exponent", "softmax", "sums", "sum ", "lse")
 MECHANISMS = {
     "memoryTraffic": (
         *(*CHIP, "read", "written", "write", "load", "stor", "stream", "byte", "bandwidth", "materiali"),
     ),
     "tiling": (*(*CHIP, "tile", "block", "loop", "program", "grid", "warp", "outer", "inner", "stage", "buffer"),),
     "numericalStability": (
-        *(*STATE, "overflow", "underflow", "subtract", "mask", "precision", "fp32", "float32", "nan", "inf"),
+        *(
+            *STATE,
+            "overflow",
+            "underflow",
+            "subtract",
+            "mask",
+            "precision",
+            "fp32",
+            "float32",
+            "nan",
+            "-inf",
+            "infin",
+        ),
     ),
     "failureMode": (
         *(*STATE, *CHIP, "drift", "mask", "tail", "overflow", "nan", "spill", "occupancy", "race", "round"),
-        *("phantom", "precision", "diverg", "stall", "lane", "out of bounds", "misalign", "tile"),
+        *(
+            "phantom",
+            "precision",
+            "diverg",
+            "recomput",
+            "flop",
+            "tensor core",
+            "utili",
+            "underus",
+            "imbalanc",
+            "atomic",
+            "stall",
+            "lane",
+            "out of bounds",
+            "misalign",
+            "tile",
+        ),
     ),
 }
 

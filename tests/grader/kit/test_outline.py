@@ -21,7 +21,9 @@ def seen(**changes: Any) -> dict[str, list[str]]:
     for mark in report.marks:
         if not mark.ok:
             wanting.setdefault(mark.group, []).append(mark.name)
-    assert report.accepted is (not wanting) and report.by_person is report.accepted
+    assert (
+        report.accepted is (set().union(*wanting.values()) <= {"quantity"}) and report.by_person is report.accepted
+    )
     return wanting
 
 
@@ -47,7 +49,7 @@ def test_an_outline_is_handed_to_a_person() -> None:
         ("We keep HBM reads at 2 MiB. " * 8, ["repeated"]),
         ("Say which tensors are read from HBM, how often, and how many bytes: 128!", ["copied"]),
         ("Q is read from HBM and O is written to it, because the scores stay where they are.", ["quantity"]),
-        ("HBM gives 2 TB/s in this machine, and 8 MiB are read from it by a head.", ["decision"]),
+        ("HBM gives 2 TB/s in this machine, and 8 MiB of tensors belong to each of its heads.", ["decision"]),
         ("We choose 128 of them instead of 64, because that is better for everything.", ["mechanism"]),
         (
             "It is what it is, and that is as good as it can be for all of us.",
