@@ -85,7 +85,16 @@ if (contents) {
 const find = document.querySelector("[data-find] input");
 find?.addEventListener("focus", () => import("./search.js"), { once: true });
 
-// What only some pages have comes in a module of its own.
-for (const [mark, module] of [["figure[data-worked]", "worked"], ["figure[data-live]", "figures"], [".prose a, .margin a", "preview"]]) {
-  if (document.querySelector(mark)) import(`./${module}.js`);
+// What only some pages have comes in a module of its own, when it is nearly in view or about to be used.
+const parts = new Map([["data-worked", "worked"], ["data-live", "figures"]]);
+const near = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    near.unobserve(target);
+    for (const [mark, module] of parts) if (target.hasAttribute(mark)) import(`./${module}.js`);
+  }
+}, { rootMargin: "100% 0px" });
+for (const figure of document.querySelectorAll("figure[data-worked], figure[data-live]")) near.observe(figure);
+if (document.querySelector(".prose a, .margin a")) {
+  for (const first of ["pointermove", "focusin"]) addEventListener(first, () => import("./preview.js"), { once: true });
 }

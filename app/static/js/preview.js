@@ -87,3 +87,7 @@ document.addEventListener("keydown", (event) => {
 }, true);
 document.addEventListener("click", hide);
 addEventListener("resize", hide);
+
+// This module comes with the first movement, which may have ended on a link already.
+const already = [...document.querySelectorAll(LINKS)].find((anchor) => anchor.matches(":hover, :focus-visible"));
+if (already) come(already, WAIT);
