@@ -52,7 +52,8 @@ def save(
     text = unix_lines(source)
     problem = drafts.draft_problem(text, request.app.state.settings.source_limit)
     if problem:
-        raise Refused(Handed(viewer.id, drill.id, lane, text, token), InvalidForm({"source": problem}))
+        refusal = InvalidForm({"source": problem})
+        raise refusal if _wants_json(request) else Refused(Handed(viewer.id, drill.id, lane, text, token), refusal)
     saved = drafts.save(session, viewer.id, drill.id, text, base, Cause.AUTO if auto else Cause.SAVED)
     if _wants_json(request):
         return _told(drill, saved)

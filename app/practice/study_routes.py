@@ -18,7 +18,7 @@ from app.practice.draft_routes import drill_of
 from app.practice.models import Cause
 from app.practice.pages import EditorialPage, EvidencePage
 from app.security import Viewer
-from app.submissions.routes import unix_lines
+from app.submissions.routes import require_open, unix_lines
 from app.templating import render
 from grader.drill import Drill
 
@@ -39,6 +39,7 @@ def open_hint(
 ) -> Response:
     """Open the next hint. The form of the editor sends what is in it along, so that nothing typed is lost."""
     drill = drill_of(request, drill_id)
+    require_open(request, drill.id)
     hints.open_next(session, viewer.id, drill, hint)
     _keep_draft(request, session, viewer, drill, source, base)
     return RedirectResponse(f"/drills/{drill.id}#hints", 303)

@@ -166,6 +166,14 @@ def test_any_text_in_a_page_out(browser: Browser, source: str, status: int) -> N
         assert browser.get(f"/drills/{DRILL}{path}").status_code in ((200,) if status == 303 else (200, 404))
 
 
+def test_a_draft_that_cannot_be_kept_says_why(browser: Browser) -> None:
+    browser.sign_in_as("ada")
+    for source, why in (("x" * 70_000, "Shorten it"), ("a\0b", "NUL")):
+        answer = browser.post(SAVE, data={"source": source, "base": "0", "auto": "1"}, headers=JSON)
+        assert answer.status_code == 422
+        assert why in answer.json()["message"]
+
+
 @pytest.mark.parametrize("ref", ["", "draft-0", "draft-x", "draft-99999999999999", "nobody", "x" * 900, "draft-٣"])
 def test_a_text_that_is_not_there(browser: Browser, ref: str) -> None:
     browser.sign_in_as("ada")

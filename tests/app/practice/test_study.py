@@ -73,6 +73,12 @@ def test_hints_open_one_after_another_and_leave_no_trace_before(application: Fas
     assert seen(other) == [False, False, False]
 
 
+def test_a_drill_that_is_locked_gives_no_hints(browser: Browser) -> None:
+    browser.sign_in_as("ada")
+    assert browser.post("/drills/attention_backward/hints", data={"hint": "1"}).status_code == 422
+    assert "once the drill is open" in browser.get("/drills/attention_backward").text
+
+
 def test_a_hint_takes_what_was_typed_along(browser: Browser) -> None:
     browser.sign_in_as("ada")
     browser.post(f"/drills/{DRILL}/hints", data={"hint": "1", "source": "typed = 1\r\n", "base": "0"})
