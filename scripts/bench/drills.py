@@ -36,9 +36,8 @@ def verdicts(drill: Drill, pools: Pools) -> Iterator[tuple[str, Verdict, float]]
 def main(names: list[str]) -> int:
     """Print the table, in Markdown. 1 when a drill is above the limit or a correct kernel is refused."""
     chosen = [drill for drill in load_drills(ROOT / "drills").values() if not names or drill.id in names]
-    print(
-        "| drill | cases | files | median s | slowest s | its code | judge | CPU of the judge |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| drill | cases | files | median s | slowest s | its code | judge | CPU of the judge |")
+    print("|---|---|---|---|---|---|---|---|")
     worst = 0.0
     with Pools() as pools:
         for drill in chosen:
