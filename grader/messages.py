@@ -351,7 +351,7 @@ def _failed(outcome: Outcome, first: CaseResult, results: Sequence[CaseResult], 
         Outcome.RULE_BROKEN: (
             f"{first.calls.name} was called more than {first.calls.allowed} times in {which}"
             if first.calls is not None
-            else f"The numbers are right, but a rule of the contract is broken in {which}"
+            else f"A rule of the contract is broken in {which}"
         ),
         Outcome.RUNTIME_ERROR: f"Your code raised an exception or crashed in {which}",
         Outcome.COMPILE_ERROR: f"Your kernel did not compile in {which}",

@@ -6,8 +6,10 @@ threads wait for each other, and none gets through once the call of the entry th
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from grader import wire
@@ -63,15 +65,26 @@ class Served:
             self._settle()
             if self._over:
                 raise RuntimeError("this function can only be called while the call that was given it runs")
-            self._channel.send(wire.Wanted(handle=handle, args=sent))
-            self._owed = True
-            given = self._channel.receive()
-            self._owed = False
+            with undisturbed():
+                self._channel.send(wire.Wanted(handle=handle, args=sent))
+                self._owed = True
+                given = self._channel.receive()
+                self._owed = False
         if not isinstance(given, wire.Given):
             raise RuntimeError("there is no answer")
         if given.error:
             raise ERRORS.get(given.error, RuntimeError)(given.message)
         return self._workshop.make(given.value, [])
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Signals wait: a handler of the learner's that raises would leave half a message on the wire."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def positional(parameters: Sequence[str], args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:

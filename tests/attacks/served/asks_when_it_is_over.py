@@ -1,6 +1,6 @@
 """A thread that goes on asking on the wire after the answer.
 
-expect: rule_broken | runtime_error
+expect: rule_broken | runtime_error | wrong_answer
 """
 
 import sys
