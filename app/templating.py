@@ -77,10 +77,10 @@ def render(
     """The page `name` (a path below `app/templates`), which sees `context` as `page`.
 
     Raises `jinja2.UndefinedError` when the template asks for what the context lacks. Lone surrogates, which UTF-8
-    cannot carry, come out as question marks, so that no text at all can break a page.
+    cannot carry, come out as question marks and NUL as U+FFFD, so that no text at all can break a page.
     """
     html = _environment().get_template(name).render(page=context, site=site_of(request))
-    response = HTMLResponse(html.encode("utf-8", "replace"), status, dict(headers or {}))
+    response = HTMLResponse(html.replace("\0", "\ufffd").encode("utf-8", "replace"), status, dict(headers or {}))
     response.headers.setdefault("Vary", "Cookie")
     return response
 
@@ -96,7 +96,7 @@ def site_of(request: Request) -> Site:
     return Site(
         viewer=getattr(request.state, "viewer", None),
         theme=_theme(request.cookies.get(THEME_COOKIE, "auto")),
-        path=request.url.path,
+        path=own_path(request.url.path),
         origin=origin_of(request),
         banners=tuple(getattr(request.state, "banners", ())),
         shortcuts=getattr(request.state, "shortcuts", True),

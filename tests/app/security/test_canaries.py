@@ -15,7 +15,9 @@ from tests.app.security.test_matrix import TABLE, filled
 
 pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.timeout(600)]
 MOST = 1500  # addresses a crawl may visit
-LINK = re.compile(r"""(?:href|src|action|data-[a-z-]+)=["']([^"']+)["']|<loc>([^<]+)</loc>|<id>([^<]+)</id>""")
+LINK = re.compile(
+    r"""(?:href|src|action)=["']([^"']+)["']|data-[a-z-]+=["'](/[^"']*)["']|<loc>([^<]+)</loc>|<id>([^<]+)</id>"""
+)
 
 
 def starts(world: World) -> list[str]:
