@@ -34,7 +34,7 @@ from app.course.routes import router as course
 from app.course.store import CourseStore
 from app.course.unlock_routes import router as unlock
 from app.course.unlocks import opened_to
-from app.db import Database, database_of, new_id
+from app.db import Database, database_of, new_id, patiently
 from app.desk.moderation import router as moderation
 from app.desk.routes import router as desk
 from app.desk.rubric_routes import router as rubrics
@@ -124,9 +124,17 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
+def _sweep_files(app: FastAPI) -> None:
+    removed = patiently(lambda: sweep(app.state.database, app.state.settings.data))
+    if removed:
+        log.info("files that no row names are gone", count=removed)
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     stop = threading.Event()
+    files = threading.Thread(target=_sweep_files, args=(app,), name="files", daemon=True)
+    files.start()  # beside the start: a database that is away must not hold it up
     if app.state.settings.watch_content:
         threading.Thread(target=app.state.course.watch, args=(stop,), name="content", daemon=True).start()
     yield

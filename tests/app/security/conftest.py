@@ -14,9 +14,11 @@ from pathlib import Path
 import msgspec
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import update
 from starlette.routing import BaseRoute
 
-from app.accounts.models import Role
+from app.accounts.models import Role, User
+from app.accounts.service import hash_password
 from app.course.store import CourseStore
 from app.db import Database
 from app.desk.models import RubricItem
@@ -109,6 +111,12 @@ def application(
     made.state.database.close()
 
 
+@pytest.fixture(scope="session")
+def password_hash() -> str:
+    """The hash of everybody's password, which is made once: that is slow on purpose."""
+    return hash_password("correct horse")
+
+
 @dataclass(frozen=True)
 class World:
     """The application with everybody's browser, and the ids of what ada owns."""
@@ -119,7 +127,7 @@ class World:
 
 
 @pytest.fixture
-def world(application: FastAPI, database: Database, queue: Jobs) -> World:
+def world(application: FastAPI, database: Database, queue: Jobs, password_hash: str) -> World:
     """Something of every kind, of ada's."""
     roles = {"eve": Role.LEARNER, "editor": Role.AUTHOR, "root": Role.ADMIN, "ada": Role.LEARNER}
     browsers = {"nobody": Browser(application)}
@@ -131,6 +139,7 @@ def world(application: FastAPI, database: Database, queue: Jobs) -> World:
     ids = {"submission": _submission(ada, database, queue)}
     ids |= _texts(ada, application)
     with database.write() as session:
+        session.execute(update(User).values(password_hash=password_hash))
         hide(session, root, ids["hidden"], "Spoiler.")
         item: RubricItem = new_item(session, root, "outline", DRILL, "loops", 1, "CANARY-rubric-item")
         ids["item"] = item.id

@@ -85,6 +85,13 @@ TABLE: dict[str, Row] = {
     "POST /sign-up": Row(OPEN, data={"username": "?", "password": ""}),
     "POST /sign-out": Row(OPEN),
     "POST /theme": Row(OPEN),
+    "GET /forgot": Row(OPEN),
+    "POST /forgot": Row(OPEN, data={"username": "nobody-here"}),
+    "GET /reset": Row(OPEN),
+    "POST /reset": Row(OPEN, data={"token": "none", "password": "correct horse"}),
+    "GET /previews/{shelf}/{name}": Row(
+        OPEN, {"shelf": "cards", "name": "online-softmax"}, {"shelf": "cards", "name": "nowhere"}
+    ),
     "GET /topics/{name}": item(OPEN, "name", "kernels"),
     "GET /tags/{name}": item(OPEN, "name", "attention"),
     "GET /cards/{name}": item(OPEN, "name", "online-softmax"),
@@ -126,6 +133,12 @@ TABLE: dict[str, Row] = {
         data={"text": "mine", "version": "0"},
     ),
     "GET /progress": Row(MEMBER),
+    "GET /settings": Row(MEMBER),
+    "POST /settings": Row(MEMBER),
+    "GET /settings/export": Row(MEMBER),
+    "POST /settings/email": Row(MEMBER, data={"email": "?"}),
+    "POST /settings/password": Row(MEMBER, data={"old": "wrong", "new": "wrong"}),
+    "POST /settings/delete": Row(MEMBER, data={"password": "wrong"}),
     "POST /progress/read": Row(MEMBER, data={"kind": "question", "id": QUESTION}),
     "GET /review": Row(MEMBER),
     "GET /review/items": Row(MEMBER),
@@ -204,7 +217,7 @@ def ask(browser: Browser, method: str, address: str, data: dict[str, str]) -> tu
         return "sign in", body
     if answer.status_code == 404:
         return "none", body
-    if answer.status_code < 400 or answer.status_code in (400, 409, 422):
+    if answer.status_code < 400 or answer.status_code in (400, 409, 410, 422):
         return "ok", body
     return str(answer.status_code), body
 
