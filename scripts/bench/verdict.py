@@ -1,7 +1,8 @@
 """Submit → verdict for `tiled_softmax` with a warm pool: a real server, a real worker, submissions over HTTP.
 
 Prints p50 and p95 against the aim, and what each phase took. The named peer is a cold start: the same file graded
-by a new `tilewright grade` process, which has to start its runner first.
+by a new `tilewright grade` process, which has to start its runner first. With LANE=gpu a GPU worker is started
+beside the server, and the submissions are for it.
 """
 
 import http.cookiejar
@@ -18,12 +19,14 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TILEWRIGHT = (sys.executable, "-c", "from app.cli import main; main()")
 DRILL = "tiled_softmax"
 SOLUTION = ROOT / "drills" / DRILL / "correct" / "online.py"
 SUBMISSIONS = int(os.environ.get("SUBMISSIONS", "20"))
+LANE = os.environ.get("LANE", "cpu")
 AIM_SECONDS = 1.5
 PAUSE_SECONDS = 2.0  # between submissions, so that the pool is warm as it is for one learner at work
 
@@ -63,20 +66,21 @@ def main() -> int:
             "TILEWRIGHT_LOG_LEVEL": "error",
         }
         started = time.monotonic()
-        server = subprocess.Popen(
-            [*TILEWRIGHT, "run"],
-            cwd=ROOT,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-        )
+        quiet: Any = {"cwd": ROOT, "env": environment, "stdout": subprocess.DEVNULL}
+        server = subprocess.Popen([*TILEWRIGHT, "run"], **quiet)
+        others: list[subprocess.Popen[bytes]] = []
         try:
             browser = Browser(f"http://127.0.0.1:{port}")
             wait_for(browser, "/readyz", server)
-            print(f"first page          {time.monotonic() - started:6.2f} s after start")
+            print(f"first page          {time.monotonic() - started:6.2f} s after start", flush=True)
+            if LANE != "cpu":
+                others.append(subprocess.Popen([*TILEWRIGHT, "worker", "--lane", LANE], **quiet))
             report(measure(browser), cold())
         finally:
-            server.terminate()
-            server.wait(timeout=30)
+            for process in (*others, server):
+                process.terminate()
+            for process in (*others, server):
+                process.wait(timeout=30)
     return 0
 
 
@@ -102,7 +106,7 @@ def measure(browser: Browser) -> list[dict[str, float]]:
     for number in range(SUBMISSIONS + 1):
         time.sleep(PAUSE_SECONDS)
         begun = time.monotonic()
-        path = browser.post(f"/drills/{DRILL}/submissions", source=source, lane="cpu", token=secrets.token_hex(16))
+        path = browser.post(f"/drills/{DRILL}/submissions", source=source, lane=LANE, token=secrets.token_hex(16))
         while not (state := json.loads(browser.get(f"/api/v1{path}")))["final"]:
             time.sleep(0.02)
         wall = time.monotonic() - begun
@@ -120,7 +124,7 @@ def measure(browser: Browser) -> list[dict[str, float]]:
 def cold() -> float:
     """Seconds of a new process that grades the same file."""
     begun = time.monotonic()
-    command = [*TILEWRIGHT, "grade", DRILL, str(SOLUTION), "--json"]
+    command = [*TILEWRIGHT, "grade", DRILL, str(SOLUTION), "--lane", LANE, "--json"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - begun
 
