@@ -2,18 +2,20 @@
 
     python scripts/gpu/one_run.py [--out FOLDER] [--seconds 185] [--lane gpu] [--each 12]
 
-Steps, each with a limit of its own so that a hang eats no other: submit → verdict of right, wrong and cheating files
-with warm runners; the judge's clock beside CUDA events and do_bench; submissions through server, database and worker;
-the reference kernels beside PyTorch. All runners are started at once before the first submission, and none while one
-is judged. `--lane cpu` rehearses all of it that needs no GPU.
+Steps, each with a limit of its own so that a hang eats no other: submit → verdict of right, wrong and cheating
+files with warm runners; the judge's clock beside CUDA events and do_bench; submissions through server, database and
+worker; the reference kernels beside PyTorch. All runners are started at once before the first submission, and none
+while one is judged. `--lane cpu` rehearses all of it that needs no GPU.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import secrets
+import signal
 import statistics
 import subprocess
 import sys
@@ -69,9 +71,9 @@ def files(each: int) -> list[File]:
     return [*found, File(decode, "right", decode.folder / "correct" / "products_summed.py")]
 
 
-def submissions(lane: Lane, each: int, out: Path) -> None:
+def submissions(lane: Lane, each: int, most: int | None, out: Path) -> None:
     """Every file to a runner of its own that was warm before; rows to `out` as they come."""
-    todo = files(each)
+    todo = files(each)[:most]
     started = time.perf_counter()
     with ExitStack() as stack:
         pools = [stack.enter_context(Pool(lane, 1)) for _ in todo]
@@ -96,7 +98,7 @@ def submissions(lane: Lane, each: int, out: Path) -> None:
             out.write_text(json.dumps(rows, indent=1))
     for (drill, kind), took in by_kind(rows).items():
         print(
-            f"{drill:19}{kind:9} {len(took):3} submissions, p50 {statistics.median(took):.2f} s, worst {max(took):.2f}"
+            f"{drill:19}{kind:9}{len(took):3} submitted, p50 {statistics.median(took):.2f} s, worst {max(took):.2f}"
         )
 
 
@@ -149,15 +151,18 @@ def step(name: str, command: list[str], seconds: float, out: Path, **environment
     if seconds < 5:
         print("no time left")
         return
-    try:
-        done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, timeout=seconds,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
-        text = done.stdout + ("" if done.returncode == 0 else f"\nended with status {done.returncode}\n")
-    except subprocess.TimeoutExpired as late:
-        said = late.stdout or b""
-        text = (said.decode("utf-8", "replace") if isinstance(said, bytes) else said) + "\nstopped at its limit\n"
-    (out / f"{name}.txt").write_text(text)
-    print("\n".join(line[:150] for line in text.splitlines()[-45:]), flush=True)
+    log = out / f"{name}.txt"
+    with log.open("w") as file:
+        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=file,
+                                   stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
+        try:
+            status = f"ended with status {process.wait(seconds)}"
+        except subprocess.TimeoutExpired:
+            status = "stopped at its limit"
+        with contextlib.suppress(ProcessLookupError):  # servers and workers that it started go with it
+            os.killpg(process.pid, signal.SIGKILL)
+    lines = [*log.read_text().splitlines(), *([] if status.endswith(" 0") else [status])]
+    print("\n".join(line[:150] for line in lines[-45:]), flush=True)
 
 
 def main() -> int:
@@ -165,13 +170,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "var/gpu")))
     parser.add_argument("--seconds", type=float, default=185.0)
     parser.add_argument("--each", type=int, default=12)
+    parser.add_argument("--most", type=int, help="of the files, for a rehearsal")
     parser.add_argument("--lane", default="gpu", choices=["gpu", "cpu"])
     parser.add_argument("--submissions", action="store_true", help="only these, in this process")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     rows = options.out / "submissions.json"
     if options.submissions:
-        submissions(Lane(options.lane), options.each, rows)
+        submissions(Lane(options.lane), options.each, options.most, rows)
         return 0
     end = time.monotonic() + options.seconds
 
@@ -179,6 +185,7 @@ def main() -> int:
         return min(most, end - time.monotonic())
 
     again = [sys.executable, str(HERE), "--submissions", "--lane", options.lane, "--each", str(options.each)]
+    again += ["--most", str(options.most)] if options.most else []
     step("submissions", [*again, "--out", str(options.out)], left(110), options.out)
     if options.lane == "gpu":
         for name in DRILLS:
