@@ -1,6 +1,6 @@
 """Everything that is asked of a GPU, in one command of bounded length: a short table, and figures as JSON.
 
-    python scripts/gpu/one_run.py [--out FOLDER] [--seconds 185] [--lane gpu] [--each 12]
+    python scripts/gpu/one_run.py [--out FOLDER] [--seconds 150] [--lane gpu] [--each 10]
 
 Steps, each with a limit of its own so that a hang eats no other: submit → verdict of right, wrong and cheating
 files with warm runners; the judge's clock beside CUDA events and do_bench; submissions through server, database and
@@ -22,7 +22,7 @@ import sys
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import cycle, islice
+from itertools import cycle, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +56,19 @@ class File:
 
 
 def files(each: int) -> list[File]:
-    """`each` right files of the two timed drills, the wrong and cheating ones, and one of packed_gqa_decode."""
+    """One of packed_gqa_decode, then those of the two timed drills in turn, so that a limit cuts both short alike."""
     drills = load_drills(ROOT / "drills")
-    found: list[File] = []
+    decode = drills["packed_gqa_decode"]
+    attacks = ROOT / "tests" / "attacks" / "gpu"
+    found = [[File(decode, "right", decode.folder / "correct" / "products_summed.py")]]
     for name in DRILLS:
         folder = drills[name].folder
         right = sorted((folder / "correct").glob("*.py"))
-        found += [File(drills[name], "right", path) for path in islice(cycle(right), each)]
         wrong = [folder / "mutants" / f"{stem}.py" for stem in WRONG[name]]
-        found += [File(drills[name], "wrong", path) for path in wrong if path.exists()]
-    attacks = ROOT / "tests" / "attacks" / "gpu"
-    found += [File(drills["tiled_softmax"], "cheating", attacks / f"{stem}.py") for stem in CHEATS]
-    decode = drills["packed_gqa_decode"]
-    return [*found, File(decode, "right", decode.folder / "correct" / "products_summed.py")]
+        mine = [File(drills[name], "wrong", path) for path in wrong]
+        found.append([*mine, *(File(drills[name], "right", path) for path in islice(cycle(right), each))])
+    found.append([File(drills["tiled_softmax"], "cheating", attacks / f"{stem}.py") for stem in CHEATS])
+    return [file for turn in zip_longest(*found) for file in turn if file is not None]
 
 
 def submissions(lane: Lane, each: int, most: int | None, out: Path) -> None:
@@ -96,10 +96,6 @@ def submissions(lane: Lane, each: int, most: int | None, out: Path) -> None:
             rows.append(row(file, *judged(file, lane, pool)))
             print("{kind:9}{drill:19}{file:24}{outcome:15}{seconds:6.2f} s  {told}".format(**rows[-1]), flush=True)
             out.write_text(json.dumps(rows, indent=1))
-    for (drill, kind), took in by_kind(rows).items():
-        print(
-            f"{drill:19}{kind:9}{len(took):3} submitted, p50 {statistics.median(took):.2f} s, worst {max(took):.2f}"
-        )
 
 
 def judged(file: File, lane: Lane, pool: Pool) -> tuple[float, Verdict]:
@@ -130,11 +126,18 @@ def row(file: File, seconds: float, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def by_kind(rows: list[dict[str, Any]]) -> dict[tuple[str, str], list[float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for one in rows:
-        found.setdefault((one["drill"], one["kind"]), []).append(one["seconds"])
-    return found
+def summary(out: Path) -> None:
+    """What came of the submissions, also of a step that was stopped."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for one in json.loads(out.read_text()) if out.exists() else []:
+        found.setdefault((one["drill"], one["kind"]), []).append(one)
+    for (drill, kind), rows in found.items():
+        took = [one["seconds"] for one in rows]
+        accepted = sum(one["outcome"] == "accepted" for one in rows)
+        print(
+            f"{drill:19}{kind:9}{len(rows):3} submitted, {accepted:2} accepted, p50 {statistics.median(took):.2f} s, "
+            f"worst {max(took):.2f} s, of these compiling p50 {statistics.median(r['compile'] for r in rows):.2f} s"
+        )
 
 
 def clocks(name: str, out: Path) -> list[str]:
@@ -168,8 +171,8 @@ def step(name: str, command: list[str], seconds: float, out: Path, **environment
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, default=Path(os.environ.get("OUT", "var/gpu")))
-    parser.add_argument("--seconds", type=float, default=185.0)
-    parser.add_argument("--each", type=int, default=12)
+    parser.add_argument("--seconds", type=float, default=150.0)
+    parser.add_argument("--each", type=int, default=10)
     parser.add_argument("--most", type=int, help="of the files, for a rehearsal")
     parser.add_argument("--lane", default="gpu", choices=["gpu", "cpu"])
     parser.add_argument("--submissions", action="store_true", help="only these, in this process")
@@ -186,10 +189,11 @@ def main() -> int:
 
     again = [sys.executable, str(HERE), "--submissions", "--lane", options.lane, "--each", str(options.each)]
     again += ["--most", str(options.most)] if options.most else []
-    step("submissions", [*again, "--out", str(options.out)], left(110), options.out)
+    step("submissions", [*again, "--out", str(options.out)], left(0.58 * options.seconds), options.out)
+    summary(rows)
     if options.lane == "gpu":
         for name in DRILLS:
-            step(f"clocks_{name}", clocks(name, rows), left(18), options.out)
+            step(f"clocks_{name}", clocks(name, rows), left(12), options.out)
     bench = ROOT / "scripts" / "bench"
     step(
         "worker",
@@ -200,7 +204,7 @@ def main() -> int:
         SUBMISSIONS="2",
     )
     kernels = [sys.executable, str(bench / "kernels.py"), *(["--check"] if options.lane == "cpu" else [])]
-    step("kernels", kernels, left(40), options.out)
+    step("kernels", kernels, left(30), options.out)
     return 0
 
 
