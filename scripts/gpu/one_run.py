@@ -56,7 +56,7 @@ class File:
 
 
 def files(each: int) -> list[File]:
-    """One of packed_gqa_decode, then those of the two timed drills in turn, so that a limit cuts both short alike."""
+    """One of packed_gqa_decode, then the two timed drills in turn, so that a limit cuts both short alike."""
     drills = load_drills(ROOT / "drills")
     decode = drills["packed_gqa_decode"]
     attacks = ROOT / "tests" / "attacks" / "gpu"
@@ -135,7 +135,8 @@ def summary(out: Path) -> None:
         took = [one["seconds"] for one in rows]
         accepted = sum(one["outcome"] == "accepted" for one in rows)
         print(
-            f"{drill:19}{kind:9}{len(rows):3} submitted, {accepted:2} accepted, p50 {statistics.median(took):.2f} s, "
+            f"{drill:19}{kind:9}{len(rows):3} submitted, {accepted:2} accepted, "
+            f"p50 {statistics.median(took):.2f} s, "
             f"worst {max(took):.2f} s, of these compiling p50 {statistics.median(r['compile'] for r in rows):.2f} s"
         )
 
