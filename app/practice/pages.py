@@ -38,7 +38,7 @@ class DrillRow:
     level: str  # "Foundational", "Core", "Advanced"
     summary: str
     lanes: tuple[Lane, ...]
-    standing: Standing  # NEW, TRIED or PASSED
+    standing: Standing  # NEW, TRIED, PASSED or LOCKED
     refused: int = 0  # wrong kernels that the publication gate saw refused
     accepted: int = 0  # right kernels of other construction that it saw accepted
 

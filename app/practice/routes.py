@@ -60,8 +60,8 @@ def _welcome(view: View, drills: Mapping[str, Drill]) -> WelcomePage:
     return WelcomePage(
         topics=tuple(Link(topic.name, f"/topics/{topic.id}") for topic in view.topics.values()),
         tracks=tuple(Link(track.title, track.link.href, track.summary) for track in view.tracks.values()),
-        drills=tuple(service.drill_row(drill, Standings()) for drill in drills.values()),
-        first=None if first is None else service.drill_row(first, Standings()),
+        drills=tuple(service.drill_row(drill, Standings(), view) for drill in drills.values()),
+        first=None if first is None else service.drill_row(first, Standings(), view),
     )
 
 
@@ -69,7 +69,7 @@ def _welcome(view: View, drills: Mapping[str, Drill]) -> WelcomePage:
 def drills(request: Request, viewer: Anyone, session: Reading) -> Response:
     """All drills, with how far I am."""
     known = standings(request, session, viewer)
-    rows = tuple(service.drill_row(drill, known) for drill in request.app.state.drills.values())
+    rows = tuple(service.drill_row(drill, known, view_of(request)) for drill in request.app.state.drills.values())
     return render(request, "practice/drills.html", DrillsPage(drills=rows))
 
 
@@ -102,7 +102,7 @@ def _workspace(
     statement = view.snapshot.statements.get(drill.id) or render_markdown(drill.statement)
     source = error.handed.source if error else text
     return WorkspacePage(
-        drill=service.drill_row(drill, standings(request, session, viewer)),
+        drill=service.drill_row(drill, standings(request, session, viewer), view),
         statement=statement,
         stylesheets=stylesheets(view, statement),
         objectives=drill.objectives,

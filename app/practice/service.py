@@ -14,6 +14,7 @@ from app.course.models import Link as ItemLink
 from app.jobs import Heartbeat
 from app.practice.models import Cause, DraftVersion
 from app.practice.pages import DraftRow, DrillRow, LaneChoice, Link
+from app.progress.pages import Standing
 from app.progress.service import Standings, title_of
 from app.submissions.lanes import lane_note
 from grader.drill import Drill
@@ -22,9 +23,11 @@ from grader.verdict import Lane
 Drills = Mapping[str, Drill]
 
 
-def drill_row(drill: Drill, standings: Standings) -> DrillRow:
-    """A drill as a line of a list."""
+def drill_row(drill: Drill, standings: Standings, view: View) -> DrillRow:
+    """A drill as a line of a list. One that was begun is not called locked, even if it is closed by now."""
     standing, _ = standings.of(ItemLink(Kind.DRILL, drill.id))
+    if standing is Standing.NEW and not view.may_work_on(drill.id):
+        standing = Standing.LOCKED
     return DrillRow(
         id=drill.id,
         title=drill.title,

@@ -19,6 +19,7 @@ from app.accounts import service as accounts
 from app.accounts.models import Role
 from app.cli import app, main
 from app.cli.grading import told
+from app.course import unlocks
 from app.db import Database, now
 from app.settings import ROOT
 from grader.verdict import CaseResult, Diagnosis, Lane, Mismatch, Outcome, Probe, Verdict, Where, decode_verdict
@@ -238,3 +239,42 @@ def test_every_gpu_gets_a_worker_of_its_own() -> None:
     two = [Gpu(number, f"/dev/nvidia{number}", "GPU", "") for number in (0, 3)]
     assert gpu_commands(two) == [["worker", "--lane", "gpu", "--gpu", number] for number in ("0", "3")]
     assert gpu_commands([]) == [["worker", "--lane", "gpu", "--gpu", "0"]]  # which says why it can't grade
+
+
+def test_unlock_from_code_to_answer(data: Path, tilewright: Callable[..., Answer]) -> None:
+    database = Database(f"sqlite:///{data / 'tilewright.db'}")
+    user = accounts.sign_up(database, "ada", "correct horse", "")
+    made = tilewright("unlock", "code", "topic:kernels", "--uses", "2", "--note", "spring class")
+    assert made.status == 0, made.err
+    code = made.out.strip()
+    with database.write() as session:
+        unlocks.redeem(session, user.id, code)
+    listed = tilewright("unlock", "codes").out
+    assert "topic:kernels  1/2  open  spring class" in listed
+    assert code not in listed
+    assert tilewright("unlock", "revoke", listed.split()[0]).status == 0
+    assert "this code was withdrawn" in tilewright("unlock", "codes").out
+    assert "is open to ada" in tilewright("unlock", "grant", "ada", "course", "--bought").out
+    assert "already" in tilewright("unlock", "grant", "ada", "course", "--bought").out
+    assert tilewright("unlock", "take-back", "ada", "course").status == 0
+    with database.read() as session:
+        assert not unlocks.opened_to(session, user.id).course
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("code", "topic:none"),
+        ("code", "everything"),
+        ("code", "course", "--uses", "0"),
+        ("grant", "nobody", "course"),
+        ("revoke", "none"),
+    ],
+)
+def test_unlock_says_what_is_wrong(
+    data: Path, tilewright: Callable[..., Answer], arguments: tuple[str, ...]
+) -> None:
+    answer = tilewright("unlock", *arguments)
+    assert answer.status == 2
+    assert answer.err.startswith("tilewright: ")

@@ -46,8 +46,7 @@ def test_a_bookmark_comes_and_goes(browser: Browser, application: FastAPI, kind:
         answer = browser.post("/bookmarks", data=form)
         assert (answer.status_code, answer.headers["location"]) == (303, href)
     assert browser.get("/bookmarks").text.count(f'href="{href}"') == 1
-    if kind != "drill":  # the bench has its own frame
-        assert 'aria-pressed="true"><svg class="glyph"' in browser.get(href).text
+    assert 'aria-pressed="true"><svg class="glyph"' in browser.get(href).text
     other = Browser(application)
     other.sign_in_as("eve")
     assert href not in other.get("/bookmarks").text

@@ -194,3 +194,11 @@ def test_passing_a_drill_opens_the_next(browser: Browser, database: Database, qu
     assert work is not None
     record(database, queue, work, verdict(Outcome.ACCEPTED))
     assert browser.post("/drills/drifting_attention/submissions", data=form).status_code == 303
+
+
+def test_the_list_of_drills_says_which_are_locked(browser: Browser) -> None:
+    page = browser.get("/drills").text
+    row = page[page.index('href="/drills/drifting_attention"') :][:1500]
+    assert "is-locked" in row.split("</li>")[0]
+    row = page[page.index('href="/drills/tiled_softmax"') :][:1500]
+    assert "is-locked" not in row.split("</li>")[0]
