@@ -13,7 +13,7 @@ JOBS ?= auto
 BENCH ?= all
 TESTS ?= tests
 
-.PHONY: help run test check drills bench doctor format setup setup-test clean
+.PHONY: help run test check drills counts bench doctor format setup setup-test clean
 
 help: ## Say what each target does
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ check: setup-test ## Lint, formatting, types and import contracts
 
 drills: setup-test ## Put every drill through the publication gate
 	@$(TILEWRIGHT) check drills --report var/gate
+
+counts: setup-test ## Count attacks, hostile programs, mutants and correct kernels, and how they end
+	@$(PY) scripts/counts.py
 
 bench: setup-test ## Print benchmark ratios (BENCH=name for one)
 	@$(PY) scripts/bench.py $(BENCH)
