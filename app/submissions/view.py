@@ -213,11 +213,12 @@ def waiting_in(session: Session, lane: str) -> int:
 def _waiting_before(session: Session, lane: str, place: tuple[int, datetime]) -> int:
     last = case((Run.cause == Cause.REGRADE, 1), else_=0)
     free = or_(Run.leased_until.is_(None), Run.leased_until <= now())
+    # Not a join: SQLite would then begin with the submissions, all of them, and look for their runs.
+    here = select(Submission.id).where(Submission.id == Run.submission_id, Submission.lane == lane).exists()
     query = (
         select(func.count())
         .select_from(Run)
-        .join(Submission, Submission.id == Run.submission_id)
-        .where(Run.ended_at.is_(None), free, Submission.lane == lane)
+        .where(Run.ended_at.is_(None), free, here)
         .where(tuple_(last, Run.created_at) < tuple_(place[0], place[1]))
     )
     return session.scalar(query) or 0
