@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +27,7 @@ from grader.suite import Steps
 from grader.verdict import Held, Outcome, TileStep, Walk
 
 SECONDS: Final = 5.0
+MOST_TURNS: Final = 64
 MOST_SHOWN: Final = 6  # values of an accumulator
 WRONG: Final = {"fp32": 1e-4, "fp16": 2e-2, "bf16": 5e-2}  # of the largest value
 LOG2E: Final = 1.4426950408889634
@@ -55,6 +57,7 @@ def walk_through(bench: Bench, judged: Judged, source: str, steps: Steps, runner
     answer = None if order is None else runner.walk(order, SECONDS)
     if answer is None or isinstance(answer, Failure) or not answer.turns:
         return None
+    answer = msgspec.structs.replace(answer, turns=answer.turns[:MOST_TURNS])
     suite = bench.answers.suite
     turns, unit, missed = _compared(answer, row, WRONG.get(judged.case.dtype, WRONG["bf16"]))
     return Walk(

@@ -19,7 +19,7 @@ from app.errors import AppError
 from app.settings import Settings
 
 WIDTH = 20  # of the longest name of a part
-TESTED = {"torch": ("2.11", "2.13"), "triton": ("3.6", "3.7")}
+TESTED = {"torch": ("2.11", "2.13"), "triton": ("3.6", "3.9")}
 
 
 @dataclass(frozen=True)
