@@ -103,6 +103,8 @@ def restore(session: Session, user: str, drill: str, number: int) -> Saved:
 
 def discard(session: Session, user: str, drill: str, number: int) -> None:
     """Forget a version that is not the draft. A version that is not there has been forgotten already."""
+    if not 0 < number < 2**31:
+        return  # no such number was ever given
     draft = current(session, user, drill)
     if draft is None or draft.number != number:
         mine = (DraftVersion.user_id == user, DraftVersion.drill == drill, DraftVersion.number == number)
