@@ -2,9 +2,9 @@
 
     python scripts/gpu/one_run.py [--out FOLDER] [--seconds 150] [--lane gpu] [--each 10]
 
-Steps, each with a limit of its own so that a hang eats no other: submit → verdict of right, wrong and cheating
-files with warm runners; the judge's clock beside CUDA events and do_bench; submissions through server, database and
-worker; the reference kernels beside PyTorch. All runners are started at once before the first submission, and none
+Steps, each with a limit of its own so that a hang eats no other: the reference kernels beside PyTorch; submit →
+verdict of right, wrong and cheating files with warm runners; the judge's clock beside CUDA events and do_bench;
+submissions through server, database and worker. All runners are started at once before the first submission, and none
 while one is judged. `--lane cpu` rehearses all of it that needs no GPU.
 """
 
@@ -188,14 +188,16 @@ def main() -> int:
     def left(most: float) -> float:
         return min(most, end - time.monotonic())
 
+    bench = ROOT / "scripts" / "bench"
+    kernels = [sys.executable, str(bench / "kernels.py"), *(["--check"] if options.lane == "cpu" else [])]
+    step("kernels", kernels, left(30), options.out)
     again = [sys.executable, str(HERE), "--submissions", "--lane", options.lane, "--each", str(options.each)]
     again += ["--most", str(options.most)] if options.most else []
-    step("submissions", [*again, "--out", str(options.out)], left(0.58 * options.seconds), options.out)
+    step("submissions", [*again, "--out", str(options.out)], left(0.5 * options.seconds), options.out)
     summary(rows)
     if options.lane == "gpu":
         for name in DRILLS:
             step(f"clocks_{name}", clocks(name, rows), left(12), options.out)
-    bench = ROOT / "scripts" / "bench"
     step(
         "worker",
         [sys.executable, str(bench / "verdict.py")],
@@ -204,8 +206,6 @@ def main() -> int:
         LANE=options.lane,
         SUBMISSIONS="2",
     )
-    kernels = [sys.executable, str(bench / "kernels.py"), *(["--check"] if options.lane == "cpu" else [])]
-    step("kernels", kernels, left(30), options.out)
     return 0
 
 
