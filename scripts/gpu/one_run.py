@@ -4,8 +4,8 @@
 
 Steps, each with a limit of its own so that a hang eats no other: the reference kernels beside PyTorch; submit →
 verdict of right, wrong and cheating files with warm runners; the judge's clock beside CUDA events and do_bench;
-submissions through server, database and worker. All runners are started at once before the first submission, and none
-while one is judged. `--lane cpu` rehearses all of it that needs no GPU.
+submissions through server, database and worker. All runners are started at once before the first submission, and
+none while one is judged. `--lane cpu` rehearses all of it that needs no GPU.
 """
 
 from __future__ import annotations
