@@ -122,7 +122,7 @@ def check(text: str) -> None:
 
 def own(session: Session, viewer: Viewer, post_id: str) -> Post:
     """A post of the viewer's own that is still there. Raises `NotFound` for every other."""
-    post = session.get(Post, post_id, with_for_update=True)
+    post = session.get(Post, post_id)
     if post is None or post.user_id != viewer.id or post.deleted_at or post.hidden_at:
         raise NotFound("post")
     return post
