@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grader.kit import Tolerance, Values, error_in_units
-from grader.verdict import Mismatch, TileMap, Where
+from grader.verdict import Element, Mismatch, TileMap, Where
 
 MAP_ROWS = 16
 MAP_TILES = 48
@@ -73,8 +73,20 @@ def compare(
         nan=int((np.isnan(actual) & ~np.isnan(expected)).sum()),
         inf=int((np.isinf(actual) & ~np.isinf(expected)).sum()),
         features=tuple(feature.words for feature in features),
+        not_finite=first_not_finite(actual, expected, right, tiling),
     )
     return Comparison(error, mismatch, tile_map(units, tiling), features)
+
+
+def first_not_finite(
+    actual: Values, expected: Values, right: NDArray[np.bool_], tiling: Tiling | None
+) -> Element | None:
+    """The first NaN or infinity where none belongs, unless the first wrong element is one already."""
+    odd = (np.isnan(actual) & ~np.isnan(expected)) | (np.isinf(actual) & ~np.isinf(expected))
+    if not odd.any() or odd[~right][0]:
+        return None
+    index = tuple(int(i) for i in np.argwhere(odd)[0])
+    return Element(at=where(index, tiling), expected=written(expected[index]), actual=written(actual[index]))
 
 
 def where(index: tuple[int, ...], tiling: Tiling | None) -> Where:

@@ -55,6 +55,14 @@ class Where(Struct, frozen=True, kw_only=True):
     block: int | None = None
 
 
+class Element(Struct, frozen=True, kw_only=True):
+    """One element of an output: where it is, what it should be and what it is."""
+
+    at: Where
+    expected: str
+    actual: str
+
+
 class Mismatch(Struct, frozen=True, kw_only=True):
     """How one output differs from what was expected."""
 
@@ -67,6 +75,7 @@ class Mismatch(Struct, frozen=True, kw_only=True):
     nan: int  # NaN in the output where none was expected
     inf: int
     features: tuple[str, ...] = ()  # residual features: "only the last tile", "constant factor 0.93", …
+    not_finite: Element | None = None  # the first NaN or infinity that does not belong, if `first` is none
 
 
 class TileMap(Struct, frozen=True, kw_only=True):

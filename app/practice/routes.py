@@ -60,7 +60,7 @@ def _welcome(view: View, drills: Mapping[str, Drill]) -> WelcomePage:
     return WelcomePage(
         topics=tuple(Link(topic.name, f"/topics/{topic.id}") for topic in view.topics.values()),
         tracks=tuple(Link(track.title, track.link.href, track.summary) for track in view.tracks.values()),
-        drills=tuple(service.drill_row(drill, Standings(), view) for drill in drills.values()),
+        drills=tuple(service.drill_row(drill, Standings(), view) for drill in service.along_path(drills, view)),
         first=None if first is None else service.drill_row(first, Standings(), view),
     )
 
@@ -68,8 +68,9 @@ def _welcome(view: View, drills: Mapping[str, Drill]) -> WelcomePage:
 @router.get("/drills")
 def drills(request: Request, viewer: Anyone, session: Reading) -> Response:
     """All drills, with how far I am."""
-    known = standings(request, session, viewer)
-    rows = tuple(service.drill_row(drill, known, view_of(request)) for drill in request.app.state.drills.values())
+    known, view = standings(request, session, viewer), view_of(request)
+    path = service.along_path(request.app.state.drills, view)
+    rows = tuple(service.drill_row(drill, known, view) for drill in path)
     return render(request, "practice/drills.html", DrillsPage(drills=rows))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 from app.course.access import View
 from app.course.journey import ahead
@@ -17,10 +18,33 @@ from app.practice.pages import DraftRow, DrillRow, LaneChoice, Link
 from app.progress.pages import Standing
 from app.progress.service import Standings, title_of
 from app.submissions.lanes import lane_note
-from grader.drill import Drill
+from grader.drill import Drill, Level
 from grader.verdict import Lane
 
 Drills = Mapping[str, Drill]
+
+
+def along_path(drills: Drills, view: View) -> tuple[Drill, ...]:
+    """All drills in an order in which they can be passed: none before what it needs; of those whose needs are met,
+    the lower level first, then the one that the tracks come to first.
+    """
+    steps = [step.id for track in view.tracks.values() for step in track.steps if step.kind is Kind.DRILL]
+    levels = get_args(Level)
+    left = sorted(
+        drills.values(),
+        key=lambda drill: (
+            levels.index(drill.level),
+            steps.index(drill.id) if drill.id in steps else len(steps),
+            drill.title,
+        ),
+    )
+    path: dict[str, Drill] = {}
+    while left:
+        met = (one for one in left if all(need in path or need not in drills for need in one.needs))
+        first = next(met, left[0])
+        left.remove(first)
+        path[first.id] = first
+    return tuple(path.values())
 
 
 def drill_row(drill: Drill, standings: Standings, view: View) -> DrillRow:

@@ -13,7 +13,7 @@ MOVES = 3  # a hidden length may grow by up to this much
 
 
 def case(name: str, family: str, q_len: int, kv_len: int, *, visible: bool = False) -> Case:
-    return Case(name, family, {"q_len": q_len, "kv_len": kv_len}, dtype="bool", visible=visible)
+    return Case(name, family, {"q_len": q_len, "kv_len": kv_len}, data="", dtype="bool", visible=visible)
 
 
 CASES = (

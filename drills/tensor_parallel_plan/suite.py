@@ -12,14 +12,14 @@ from grader.kit import Ask, Axis, Case, Exact, Play, Suite
 
 def case(name: str, tokens: int, ranks: int, *, visible: bool = False) -> Case:
     family = "one rank" if ranks == 1 else "divides" if 8192 * 2 % ranks == 0 else "remainder"
-    return Case(name, family, {"tokens": tokens, "ranks": ranks}, visible=visible)
+    return Case(name, family, {"tokens": tokens, "ranks": ranks}, data="", visible=visible)
 
 
 CASES = (
     case("one token, eight ranks", 1, 8, visible=True),
     case("one token, three ranks", 1, 3, visible=True),
     case("one rank", 100, 1, visible=True),
-    Case("the plan", "plan", {"tokens": 1, "ranks": 8}),
+    Case("the plan", "plan", {"tokens": 1, "ranks": 8}, data=""),
     case("one token, two ranks", 1, 2),
     case("two tokens, three ranks", 2, 3),
     case("one token, seven ranks", 1, 7),

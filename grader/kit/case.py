@@ -49,8 +49,8 @@ class Case:
     reason.
 
     `about` says in words what a case without shape and data is: the name of a model, a question. It replaces the
-    words for shape and data, and `play` may look its input up by it. `settings` are arguments other than arrays
-    (``{"causal": True}``); they are said beside the data.
+    words for shape and data, and `play` may look its input up by it. `data` is empty where nothing is drawn.
+    `settings` are arguments other than arrays (``{"causal": True}``); they are said beside the data.
     """
 
     name: str
@@ -166,7 +166,8 @@ class Suite:
             return case.about
         settings = [setting_words(name, value) for name, value in case.settings.items()]
         layout = [] if case.layout == "contiguous" else [LAYOUTS[case.layout]]
-        return ", ".join([DATA[case.data].words, *settings, *layout])
+        drawn = [DATA[case.data].words] if case.data else []
+        return ", ".join([*drawn, *settings, *layout])
 
 
 def setting_words(name: str, value: Plain) -> str:
@@ -190,7 +191,7 @@ def faults_of(suite: Suite) -> list[str]:
         if sorted(case.dims) != sorted(names):
             faults.append(f"{label} gives dims {sorted(case.dims)}, the axes are {sorted(names)}")
         for value, known, what in (
-            (case.data, DATA, "data"),
+            (case.data, ("", *DATA), "data"),
             (case.dtype, DTYPES, "dtype"),
             (case.layout, LAYOUTS, "layout"),
         ):

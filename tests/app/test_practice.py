@@ -13,7 +13,7 @@ from app.course.models import Kind, Link
 from app.course.store import CourseStore
 from app.db import Database, now
 from app.jobs import Heartbeat, Jobs
-from app.practice.service import first_drill, resume, up_next, where
+from app.practice.service import along_path, first_drill, resume, up_next, where
 from app.progress.pages import Standing
 from app.progress.service import Standings, overview
 from app.settings import ROOT
@@ -60,6 +60,21 @@ def test_the_first_drill_is_open_to_whoever_comes(view: View) -> None:
     first = first_drill(view, DRILLS)
     assert first is not None
     assert view.may_work_on(first.id)
+
+
+def test_drills_are_listed_in_an_order_in_which_they_can_be_passed(view: View) -> None:
+    path = along_path(DRILLS, view)
+    places = {drill.id: place for place, drill in enumerate(path)}
+    assert sorted(places) == sorted(DRILLS)
+    for drill in path:
+        assert all(places[need] < places[drill.id] for need in drill.needs), drill.id
+    assert path[0].level == "Foundational"
+
+
+def test_the_page_of_drills_begins_where_a_learner_can_begin(application: FastAPI, view: View) -> None:
+    text = Browser(application).get("/drills").text
+    shown = re.findall(r'class="item-title" href="/drills/(\w+)"', text)
+    assert shown == [drill.id for drill in along_path(DRILLS, view)]
 
 
 def test_progress_counts_what_was_read_and_passed(view: View) -> None:

@@ -72,6 +72,30 @@ def test_the_first_mismatch_has_index_tile_and_lane() -> None:
     assert (mismatch.wrong, mismatch.total) == (2, 30)
 
 
+@pytest.mark.parametrize(("bad", "words"), [(np.nan, "NaN"), (np.inf, "∞"), (-np.inf, "−∞")])
+def test_a_value_that_is_not_finite_is_told_beside_a_wrong_number_before_it(bad: float, words: str) -> None:
+    actual = softmax_like()
+    actual[0, 2] = 5.0
+    actual[1, 9] = bad
+    mismatch = against(softmax_like(), actual).mismatch
+    assert mismatch is not None and mismatch.not_finite is not None
+    assert (mismatch.first.index, mismatch.actual) == ((0, 2), "5")
+    odd = mismatch.not_finite
+    assert (odd.at.index, odd.at.tile, odd.at.lane, odd.actual) == ((1, 9), 2, 1, words)
+    assert odd.expected == written(softmax_like()[1, 9])
+
+
+def test_a_value_that_is_not_finite_is_told_once() -> None:
+    first_itself, no_such, right = softmax_like(), softmax_like(), softmax_like()
+    first_itself[0, 2] = np.nan
+    first_itself[1, 9] = np.inf
+    no_such[0, 2] = 5.0
+    no_such[1, 9] = right[1, 9] = np.inf  # where an infinity is right, it is nothing to tell
+    for expected, actual in ((softmax_like(), first_itself), (right, no_such)):
+        mismatch = against(expected, actual).mismatch
+        assert mismatch is not None and mismatch.not_finite is None
+
+
 def test_without_tiles_there_is_only_the_index() -> None:
     mismatch = against(np.ones(3), np.array([1.0, 2.0, 1.0]), None).mismatch
     assert mismatch is not None

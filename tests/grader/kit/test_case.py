@@ -65,3 +65,4 @@ def test_settings_are_said_beside_the_data() -> None:
     case = replace(SEEN, settings={"causal": True, "window": 64}, layout="padded")
     assert suite(case).data_words(case) == "normal values, causal, window 64, rows longer than the view"
     assert suite(SEEN).data_words(replace(SEEN, settings={"causal": False})) == "normal values, not causal"
+    assert suite(SEEN).data_words(replace(SEEN, data="")) == ""
