@@ -59,6 +59,13 @@ def _runs(session: Session, user: str) -> list[dict[str, Any]]:
     return found
 
 
+def _grades(session: Session, user: str) -> list[dict[str, Any]]:
+    found = rows(session, select(Grade).where(Grade.user_id == user), ("grader_id",))
+    for row in found:
+        row["marks"] = msgspec.to_builtins(row["marks"])
+    return found
+
+
 def _capstone_files(session: Session, user: str) -> list[dict[str, Any]]:
     query: Select[Any] = select(CapstoneFile).join(Capstone, Capstone.id == CapstoneFile.capstone_id)
     return rows(session, query.where(Capstone.user_id == user), ("stored",))
@@ -82,7 +89,7 @@ EXPORTERS: Exporters = {
     "predictions": _own(Prediction),
     "capstones": _own(Capstone),
     "capstone_files": _capstone_files,
-    "grades": _own(Grade, "grader_id"),
+    "grades": _grades,
     "attempts": _own(Attempt),
     "posts": _own(Post),
     "reports": _own(Report, "text"),  # the text is somebody else's post

@@ -30,6 +30,7 @@ from app.db import Base, Database, now
 from app.exports import EXPORTERS, WITHHELD
 from app.jobs import Jobs
 from app.security import RateWindow
+from app.submissions.grades.models import Mark, MarksText
 from grader.verdict import Outcome
 from tests.app.accounts.test_accounts import GOOD, sign_up
 from tests.app.accounts.test_preferences import FORM
@@ -40,6 +41,10 @@ from tests.app.submissions.test_routes import hand_in
 MARK = "zqxjkvbpw"  # in everything that is Ada's and in nothing else
 ADA = {**GOOD, "username": f"ada-{MARK}", "email": f"{MARK}@example.org"}
 PASSWORD = GOOD["password"]
+# A value of each kind of column that holds more than plain text or a number, none of them empty.
+SAMPLES: dict[type[TypeDecorator[Any]], Any] = {
+    MarksText: (Mark("memory", MARK, 1, 2, MARK, "none", MARK),),
+}
 
 
 @pytest.fixture
@@ -152,7 +157,7 @@ def _value(column: Any, keys: dict[str, Any]) -> Any:
     if isinstance(getattr(kind, "impl", kind), DateTime):
         return now()
     if isinstance(kind, TypeDecorator):
-        return ()  # a list as JSON
+        return SAMPLES[type(kind)]
     return MARK[: getattr(kind, "length", None) or 99]
 
 
@@ -198,6 +203,7 @@ def test_the_export_has_everything_and_no_secret(
     assert data["users"][0]["email"] == ADA["email"]
     assert data["submissions"][0]["source"] == f"# {MARK}\n"
     assert data["runs"][0]["verdict"]["sentence"] == MARK
+    assert data["grades"][0]["marks"][0]["text"] == MARK
     for secret in ("SECRET", "argon2", "hash", "for operators only", "ada@example.org"):
         assert secret not in answer.text
 
