@@ -11,6 +11,7 @@ import secrets
 from fastapi import Request
 from fastapi.responses import Response
 
+from app.accounts.brakes import address_of
 from app.db import database_of
 from app.errors import NotSignedIn
 from app.security import spend
@@ -33,8 +34,7 @@ def admit(request: Request, settings: Settings) -> str:
     """
     if settings.visitor_runs == 0:
         raise NotSignedIn
-    address = request.client.host if request.client else "unknown"
-    spend(database_of(request), f"visitor-run:address:{address}", settings.visitor_runs, 3600)
+    spend(database_of(request), f"visitor-run:address:{address_of(request)}", settings.visitor_runs, 3600)
     return request.cookies.get(COOKIE, "") or secrets.token_urlsafe(32)
 
 

@@ -20,6 +20,7 @@ from app.settings import Settings
 from app.submissions import service, view
 from app.submissions.models import Submission
 from grader.verdict import Outcome
+from tests.app.accounts.test_brakes import at
 from tests.app.conftest import Browser
 from tests.app.submissions.conftest import DRILL, live_run, record, start, verdict
 
@@ -298,6 +299,16 @@ def test_visitors_run_so_much_and_no_more(application: FastAPI, settings: Settin
     assert 303 not in more
     application.state.settings = settings.model_copy(update={"visitor_runs": 0})
     assert Browser(application).post(RUN, data=FORM).headers["location"].startswith("/sign-in")
+
+
+def test_visitors_of_one_network_share_its_runs(application: FastAPI, settings: Settings) -> None:
+    application.state.settings = settings.model_copy(update={"visitor_runs": 2, "visitors_waiting": 99})
+
+    def run_from(host: str, number: int) -> int:
+        return at(application, host).post(RUN, data={**FORM, "token": f"token-{number:04d}"}).status_code
+
+    assert [run_from(f"2001:db8:1:2::{number}", number) for number in (1, 2, 3)] == [303, 303, 429]
+    assert run_from("2001:db8:1:3::1", 4) == 303
 
 
 def test_trials_are_forgotten_and_attempts_are_not(browser: Browser, database: Database) -> None:
