@@ -142,6 +142,8 @@ class _Taker:
         kind = type(value)
         if value is None or kind in (bool, float, str):
             return value
+        if kind is np.str_:  # an element of an array of names
+            return str(value)
         if kind is int:
             return value if -(1 << 63) <= value < 1 << 64 else wire.Other(type_name="int of more than 64 bits")
         if kind in (list, tuple) and depth < wire.MAX_DEPTH:

@@ -99,6 +99,7 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
             return helper(x)
         def helper(x):
             raise ValueError("no " + "o" * 5000)
+        def names(x): return np.array(["healthy", "spill"])[1]
         def text(x): return "\\ud800"
         def large(x): return np.zeros(1 << 20)
         def refuses(x, y):
@@ -110,7 +111,7 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
             raise Error
     """
     names = ["same", "pair", "exact", "others", "helped", "empty", "strided", "scribble", "fails", "text", "large"]
-    names += ["raises_badly", "refuses"]
+    names += ["raises_badly", "refuses", "names"]
     with numpy_pool.take() as runner:
         assert isinstance(load(runner, source, *names), wire.Loaded)
         assert returned(call(runner, "same", X)) == X
@@ -119,6 +120,7 @@ def test_values_and_errors_in_numpy(numpy_pool: Pool) -> None:
         assert facts == {"n": 2, "whole": True}
         value = returned(call(runner, "exact", X))
         assert value == [True, 3, 2.5, "text", None, float("inf")] and value[0] is True
+        assert returned(call(runner, "names", X)) == "spill"
         complex_, bytes_, scalar, *rest = returned(call(runner, "others", X))
         assert (scalar.dtype, scalar.shape) == ("fp32", ())
         kinds = [other.type_name for other in (complex_, bytes_, *rest)]
