@@ -127,7 +127,7 @@ def _failure(case: CaseResult) -> Iterator[str]:
         yield from (f"  {_plain(what)}: {_plain(much)}" for what, much in case.report.figures)
         yield from (f"  {m.group} {m.name}: {_plain(m.words) or 'missing'}" for m in case.report.marks if not m.ok)
     if case.calls is not None:
-        yield f"  {case.calls.name} was called {case.calls.used} times, {case.calls.allowed} are allowed"
+        yield f"  calls of {case.calls.name}: {case.calls.used}, allowed {case.calls.allowed}"
     if case.detail:
         line = f"line {case.line}: " if case.line else ""
         yield from (f"  {line if first else ''}{_plain(text)}" for first, text in _numbered(case.detail))
