@@ -1,13 +1,16 @@
 """Runs every case of `cases` on one device: ``python -m tests.kernels.run cpu|cuda RESULTS.npz``.
 
 On the CPU `import triton` is the batched interpreter; on a GPU it is Triton itself. Memory that nobody has written
-holds NaN, and so does what lies between the elements of a view.
+holds NaN, and so does what lies between the elements of a view. The kernels launched on the CPU, with their types
+and constants, are written to ``kernels.json`` beside the results.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +19,17 @@ from tests.kernels.cases import Given, all_cases
 
 
 def main(device: str, out: str) -> None:
+    interpreter: Any = importlib.import_module("grader.interpreter")
+    record = interpreter.Recorder()
     if device == "cpu":
-        importlib.import_module("grader.interpreter").install()
+        interpreter.install()
+        interpreter.configure(recorder=record)
     torch: Any = importlib.import_module("torch")
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
     torch.set_num_threads(1)
-    results = {}
+    results: dict[str, Any] = {}
+    kernels: dict[str, list[dict[str, Any]]] = {}
     for number, case in enumerate(all_cases()):
         function = getattr(importlib.import_module(f"kernels.{case.module}"), case.function)
         args = [_argument(torch, argument, device) for argument in case.args]
@@ -31,7 +38,20 @@ def main(device: str, out: str) -> None:
         for place, value in enumerate((*returned, *(args[i] for i in case.written))):
             results[f"{number}.{place}"] = value.detach().double().cpu().numpy()
             results[f"{number}.{place}.type"] = np.array(str(value.dtype))
+        kernels.setdefault(case.module, []).extend(_kernel(launch) for launch in record.launches)
+        record.launches.clear()
     np.savez(out, **results)
+    Path(out).with_name("kernels.json").write_text(json.dumps(kernels))
+
+
+def _kernel(launch: Any) -> dict[str, Any]:
+    """A launch in the compiler's terms, as `grader.wire.Kernel` has them."""
+    return {
+        "name": launch.kernel,
+        "signature": launch.signature,
+        "constants": {name: value for name, value in launch.arguments.items() if name not in launch.signature},
+        "num_warps": launch.settings.get("num_warps", 4),
+    }
 
 
 def _argument(torch: Any, argument: Given | int | bool | str, device: str) -> Any:

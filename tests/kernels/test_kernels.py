@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from grader import wire
+from grader.compilable import LIMITS, TARGETS
 from grader.kit import half_ulp
+from grader.pool import Failure, Pool
 from tests.kernels.cases import KernelCase, all_cases
 
 ROOT = Path(__file__).parents[2]
@@ -42,8 +49,13 @@ def run_on(device: str, folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return run_on("cpu", tmp_path_factory.mktemp("kernels"))
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(scope="module")
+def computed(folder: Path) -> dict[str, Any]:
+    return run_on("cpu", folder)
 
 
 def complaints(number: int, case: KernelCase, results: dict[str, Any]) -> list[str]:
@@ -73,6 +85,28 @@ def test_the_comparison_refuses_what_is_slightly_wrong(computed: dict[str, Any])
         for wrong in WRONG:
             spoilt = {key: value if key.endswith("type") else wrong(value) for key, value in computed.items()}
             assert complaints(number, case, spoilt) != [], case.name
+
+
+@pytest.mark.sandbox
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
+def test_the_compiler_takes_every_kernel(computed: dict[str, Any], folder: Path) -> None:
+    launched = msgspec.json.decode((folder / "kernels.json").read_bytes(), type=dict[str, list[wire.Kernel]])
+    assert {*launched} == {path.stem for path in FILES}
+    refused = []
+    with Pool(framework="compiler") as pool, pool.take(replace(LIMITS, total_seconds=100.0)) as compiler:
+        for path in FILES:
+            source = path.read_text()
+            known: set[str] = set()
+            # One set of constants for each choice of types; the second target for one choice.
+            for kernel in {(k.name, repr(k.signature)): k for k in launched[path.stem]}.values():
+                targets = [*TARGETS[: 1 if kernel.name in known else None]]
+                known.add(kernel.name)
+                answer = compiler.compile(wire.Compile(id=1, source=source, kernel=kernel, targets=targets), 20.0)
+                assert not isinstance(answer, Failure), answer
+                assert [built.target for built in answer.built] == targets
+                refused += [(path.stem, kernel, built) for built in answer.built if built.refused or built.trouble]
+            assert known == set(re.findall(r"^def (\w+_kernel)\(", source, re.MULTILINE))
+    assert refused == []
 
 
 @pytest.mark.skipif(
