@@ -65,9 +65,15 @@ def gallery_site() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def site_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of `site`, for commands of an operator beside it."""
+    return tmp_path_factory.mktemp("tilewright")
+
+
+@pytest.fixture(scope="session")
+def site(site_data: Path) -> Iterator[str]:
     """The address of a running Tilewright: `tilewright run` on a new SQLite database, with its own CPU worker."""
-    data = tmp_path_factory.mktemp("tilewright")
+    data = site_data
     environment = os.environ | {
         "TILEWRIGHT_DATA": str(data),
         "TILEWRIGHT_PORT": str(free_port()),

@@ -70,7 +70,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { typing.blur(); show(at); }
     return;
   }
-  if (document.documentElement.dataset.shortcuts === "off") return;
+  if (document.body.dataset.shortcuts === "off" || document.querySelector("dialog[open]")) return;
   if (/^[1-9]$/.test(event.key)) { choose(event.key); event.preventDefault(); return; }
   const act = keys[event.key];
   if (act) { event.preventDefault(); act(); }
