@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from grader import wire
 from grader.drill import load_drills
 from grader.grade import Grading
 from grader.kit import RunningRow
-from grader.pool import Pool
+from grader.pool import Failure, Limits, Pool
 from grader.verdict import Decided, Held, Lane, TileStep, Verdict, Walk
 from grader.walk import Reading, _compared
 from grader.walker import walk
@@ -63,6 +64,12 @@ def order(source: str = KERNEL, row: int = 3, **changes: Any) -> wire.Walk:
         "reading": "arg0",
     }
     return wire.Walk(id=4, source=source, args=[wire.from_numpy(X)], **given | changes)
+
+
+@pytest.fixture(scope="module")
+def watchers() -> Iterator[Pool]:
+    with Pool(framework="kernels", limits=Limits(memory_bytes=200 << 20)) as made:
+        yield made
 
 
 @pytest.mark.parametrize("row", range(5))
@@ -115,6 +122,34 @@ def test_endless_loops_and_wide_rows_are_cut() -> None:
     assert isinstance(answer, wire.Walked)
     assert (len(answer.turns), answer.cut) == (64, True)
     assert answer.turns[-1].index == 63 * 4
+
+
+HOSTILE = {
+    "two thousand million turns": KERNEL.replace("range(0, cols, B)", "range(0, 2000000000)"),
+    "a loop without an end": KERNEL.replace(
+        "        m = new\n", "        m = new\n        while start >= 0:\n            start += 0\n"
+    ),
+    "a tile of 2^30 elements": KERNEL.replace(
+        "    l = tl", "    big = tl.zeros((1 << 15, 1 << 15), tl.float32) + 1.0\n    l = tl"
+    ),
+    "a constant with a text of its own": KERNEL.replace("        m = new\n", "        m = new + ODD\n").replace(
+        "@triton",
+        "class Odd:\n    def __repr__(self):\n        return 'x' * 9\n\nODD = tl.constexpr(Odd())\n\n@triton",
+    ),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_kernel_ends_in_a_failure_that_shows_nothing(watchers: Pool, name: str) -> None:
+    assert HOSTILE[name] != KERNEL
+    with watchers.take() as runner:
+        started = time.monotonic()
+        answer = runner.walk(order(HOSTILE[name]), 1.0)
+        assert time.monotonic() - started < 10
+        assert isinstance(answer, Failure), answer
+        assert answer.kind == "time_limit" if "loop" in name or "turns" in name else True
+        assert len(answer.message) < 5000
 
 
 # What is compared.
