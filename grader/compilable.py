@@ -27,7 +27,7 @@ from grader.specialise import constants_of, specialised
 from grader.verdict import CaseResult, Compiled, Console, Finding, Outcome
 
 TARGETS: Final = (90, 80)  # the first decides, unless it refuses
-LIMITS: Final = Limits(load_seconds=1.0, total_seconds=40.0, printed_bytes=1 << 20, answer_bytes=1 << 20)
+LIMITS: Final = Limits(load_seconds=1.0, total_seconds=20.0, printed_bytes=1 << 20, answer_bytes=1 << 20)
 MOST: Final = 64  # kernels with their constants, of one submission
 MOST_SHOWN: Final = 4  # kernels whose cost is shown
 LARGEST: Final = 1 << 24  # of any figure

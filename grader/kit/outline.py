@@ -69,7 +69,7 @@ def read(value: object, keys: Mapping[str, Sequence[str]], given: Sequence[str])
         remark = f" It saw no quantity in {bare}, and so may they." if bare else ""
         words = (
             "The automatic part has passed: every value names a mechanism and a decision. "
-            f"A person scores the outline with the rubric; no points are given yet.{remark}"
+            f"A person scores the outline with the rubric.{remark}"
         )
         return Report(True, words, tuple(found), by_person=True)
     lacking = [key for key in keys if any(mark.group == key for mark in missing)]

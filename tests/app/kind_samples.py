@@ -136,7 +136,7 @@ GOOD_OUTLINE = checked(
     "design_flash_attention",
     outline(
         "The automatic part has passed: every value names a mechanism, a quantity and a decision. A person scores "
-        "the outline with the rubric; no points are given yet."
+        "the outline with the rubric."
     ),
     Outcome.ACCEPTED,
 )
