@@ -69,12 +69,17 @@ def settle(page: Page) -> None:
     )
 
 
-def axe(page: Page) -> list[str]:
-    """What axe finds serious or critical, a line each."""
+COLOURS = ("color-contrast", "link-in-text-block")
+
+
+def axe(page: Page, rules: tuple[str, ...] = ()) -> list[str]:
+    """What axe finds serious or critical, a line each; by all of its rules unless some are named."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found: list[dict[str, Any]] = page.evaluate(
-        "axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations)"
+        "(rules) => axe.run(document, { resultTypes: ['violations'],"
+        " ...(rules.length ? { runOnly: { type: 'rule', values: rules } } : {}) }).then((r) => r.violations)",
+        list(rules),
     )
     return [
         f"{one['impact']} {one['id']}: {node['target']} {node.get('failureSummary', '')}"
