@@ -20,6 +20,12 @@ def read_a_card(page: Page, site: str) -> None:
     expect(page.locator(".mark-read")).to_contain_text("read")
 
 
+def press(page: Page, key: str) -> None:
+    """Press a key once the page's scripts have run: they listen for it."""
+    page.wait_for_load_state()
+    page.keyboard.press(key)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_review_by_keyboard_alone(browser: Browser, site: str, theme: str) -> None:
     context = new_context(browser, DESKTOP, theme)
@@ -31,23 +37,23 @@ def test_a_review_by_keyboard_alone(browser: Browser, site: str, theme: str) -> 
     head = page.locator(".review-head")
     expect(head).to_contain_text("0 done today")
     first = page.locator("#ask").inner_text()
-    page.keyboard.press("Space")
+    press(page, "Space")
     expect(page).to_have_url(re.compile("answer=card"))
     expect(page.get_by_role("button", name="Good")).to_be_visible()
     assert axe(page) == []
     settle(page)
     shoot(page, SCREENSHOTS, f"review-answer-{theme}")
-    page.keyboard.press("3")
+    press(page, "3")
     expect(head).to_contain_text("1 done today")
     assert page.locator("#ask").inner_text() != first
-    page.keyboard.press("u")
+    press(page, "u")
     expect(head).to_contain_text("0 done today")
     assert page.locator("#ask").inner_text() == first
-    page.keyboard.press("s")
+    press(page, "s")
     expect(page.locator(".just")).to_contain_text("Put off until tomorrow")
-    page.keyboard.press("Enter")  # the link that has the focus
+    press(page, "Enter")  # the link that has the focus
     expect(page.get_by_role("button", name="Again")).to_be_visible()
-    page.keyboard.press("1")
+    press(page, "1")
     expect(page.locator(".just")).to_contain_text("It comes back in 10 min")
     page.goto(f"{site}/review/items")
     assert axe(page) == []
@@ -68,7 +74,7 @@ def test_single_keys_can_be_turned_off(browser: Browser, site: str) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("Saved.")
     page.goto(f"{site}/review?answer=card:online-softmax:{_prompt(page, site)}")
-    page.keyboard.press("3")
+    press(page, "3")
     page.wait_for_timeout(300)
     expect(page.locator(".review-head")).to_contain_text("0 done today")
     watched.assert_clean()

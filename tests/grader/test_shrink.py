@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -127,7 +127,8 @@ def test_those_probes_that_fail() -> None:
 
 
 def test_a_problem_of_ours_ends_it() -> None:
-    probe, _ = prober(lambda x: Failure(FailureKind.MALFORMED, ""))
+    unheard_of = cast(FailureKind, "unheard_of")  # every kind there is has an outcome; one that has none is ours
+    probe, _ = prober(lambda x: Failure(unheard_of, ""))
     with pytest.raises(Spent):
         probe.at(BASE)
 
