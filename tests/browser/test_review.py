@@ -72,7 +72,7 @@ def test_single_keys_can_be_turned_off(browser: Browser, site: str) -> None:
     page.get_by_label("Single-key shortcuts").uncheck()
     page.get_by_label("Time zone").select_option("Europe/Berlin")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("Saved.")
+    expect(page.locator(".said")).to_contain_text("Saved.")
     page.goto(f"{site}/review?answer=card:online-softmax:{_prompt(page, site)}")
     press(page, "3")
     page.wait_for_timeout(300)

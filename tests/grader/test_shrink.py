@@ -127,7 +127,7 @@ def test_those_probes_that_fail() -> None:
 
 
 def test_a_problem_of_ours_ends_it() -> None:
-    unheard_of = cast(FailureKind, "unheard_of")  # every kind there is has an outcome; one that has none is ours
+    unheard_of = cast("FailureKind", "unheard_of")  # every kind there is has an outcome; one that has none is ours
     probe, _ = prober(lambda x: Failure(unheard_of, ""))
     with pytest.raises(Spent):
         probe.at(BASE)
