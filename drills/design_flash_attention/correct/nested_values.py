@@ -6,7 +6,7 @@ def designOutline():
         "memoryTraffic": {
             "what": "Q and O cross HBM once, K and V once for every group of four query heads that share them",
             "why": "the group is packed into one program, so that a key tile is loaded once instead of four times",
-            "bytes per group": 4 * (2 + 2) * 2**20 + 64 * 4 * 2**20,
+            "bytes per group": 4 * (2 + 2) * 2**20 + 256 * 4 * 2**20,
         },
         "tiling": [
             "32 positions of four heads make a query tile of 128 rows, 32 KiB",
