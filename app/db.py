@@ -3,10 +3,13 @@
 One request, or one step of a worker, is one transaction: `Database.write` commits at its end or not at all.
 On SQLite a writer begins with ``BEGIN IMMEDIATE``: under the driver's own habit of beginning late, two writers that
 read before they write lose one update without an error. Readers begin ``DEFERRED`` and block nobody.
+On PostgreSQL writers run side by side. One that decides by what it reads (is there a row? how many were there in
+the last minute?) calls `alone` first, and then both databases behave alike.
 """
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import structlog
 from fastapi import Depends, Request
-from sqlalchemy import DateTime, Dialect, MetaData, create_engine, event, text
+from sqlalchemy import DateTime, Dialect, MetaData, create_engine, event, func, select, text
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.orm import DeclarativeBase, Session
@@ -140,6 +143,20 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
 
 def _postgres(url: URL, pool_size: int) -> Engine:
     return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True, hide_parameters=True)
+
+
+def alone(session: Session, *name: str) -> None:
+    """From here to the end of the transaction, no other one is behind this call with the same `name`.
+
+    What was read before may be out of date, so it is read again when it is next asked for. Whoever needs two names
+    asks for that of a learner first. On SQLite there is one writer anyway.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        return
+    key = int.from_bytes(hashlib.blake2b("\0".join(name).encode(), digest_size=8).digest(), signed=True)
+    session.flush()
+    session.execute(select(func.pg_advisory_xact_lock(key)))
+    session.expire_all()
 
 
 def upgrade_tables(database: Database) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import service
 from app.accounts.models import KnownBrowser, PasswordReset, Role, User
-from app.db import Base, now
+from app.db import Base, alone, now
 from app.errors import Conflict, InvalidForm
 from app.security import RateWindow, Viewer
 
@@ -62,9 +62,12 @@ def erase(session: Session, user: str) -> None:
 
     Raises `Conflict` for the last administrator, without whom nobody could run the site.
     """
-    row = session.get(User, user, with_for_update=True)
+    alone(session, user)
+    row = session.get(User, user)
     if row is None:
         return
+    if row.role == Role.ADMIN:
+        alone(session, "administrators")
     admins = session.scalar(select(func.count()).select_from(User).where(User.role == Role.ADMIN))
     if row.role == Role.ADMIN and admins == 1:
         raise Conflict(

@@ -16,6 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts import models
+from app.db import alone
 from app.errors import InvalidForm
 from app.templating import THEMES, Theme
 
@@ -59,6 +60,7 @@ def preferences_of(session: Session, user: str | None) -> Preferences:
 
 def keep(session: Session, user: str, chosen: Preferences) -> None:
     """Keep all choices of `user`."""
+    alone(session, user)
     values = {field.name: getattr(chosen, field.name) for field in fields(Preferences)}
     session.merge(models.Preferences(user_id=user, **values))
 

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from app.accounts import own, service
 from app.accounts.mail import Letter, Sender
 from app.accounts.models import PasswordReset, User
-from app.db import Database, new_id, now
+from app.db import Database, alone, new_id, now
 from app.errors import InvalidForm
 
 LIVES = timedelta(hours=1)
@@ -68,6 +68,8 @@ def _wanted(session: Session, who: str) -> list[User]:
     found = [named] if named is not None else []
     if "@" in text and "\0" not in text and text.isprintable():
         found = list(session.scalars(select(User).where(func.lower(User.email) == text.lower()).limit(ACCOUNTS)))
+    for user in sorted(found, key=lambda user: user.id):
+        alone(session, user.id)
     return [user for user in found if user.email and _open_letters(session, user) < MOST]
 
 

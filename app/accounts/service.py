@@ -90,8 +90,11 @@ def check(session: Session, username: str, password: str) -> User:
     """The user whose name and password these are.
 
     Raises `InvalidForm` with the same sentence, and after the same time, whether the name or the password is wrong.
+    The session gives its connection back before the password is hashed: requests that hold one and wait for another
+    to write with would together wait for ever.
     """
     user = session.scalar(select(User).where(User.username_key == _key(username)))
+    session.close()
     known = user.password_hash if user is not None else _nobody()
     right = len(password) <= PASSWORD_MOST and _encodable(password) and _hasher().verify(password, known)
     if user is None or not right:

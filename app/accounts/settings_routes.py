@@ -148,6 +148,7 @@ def reset(request: Request, reading: Reading, writing: Writing, token: Field = "
     """Choose a new password. Every browser that was signed in is signed out, also a thief's."""
     spend(database_of(request), f"reset:{address_of(request)}", 20, 3600)
     good = resets.holder(reading, token)
+    reading.close()  # before the other one asks for a connection
     try:
         if good is None:
             raise InvalidForm({"form": resets.STALE})

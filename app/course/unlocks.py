@@ -18,7 +18,7 @@ from app.course.access import Opened
 from app.course.models import Kind, Link
 from app.course.snapshot import Snapshot
 from app.course.unlock_tables import Scope, Source, Unlock, UnlockCode
-from app.db import new_id, now
+from app.db import alone, new_id, now
 from app.errors import InvalidForm
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # without I, L, O and U, which are read as others
@@ -91,6 +91,7 @@ def grant(
     """Open something to `user`. False when it was open from the same source already."""
     if source not in STORED:
         raise ValueError(f"{source} is derived, so no row may say it")
+    alone(session, user)
     if session.get(Unlock, (user, what.scope.value, what.item, source.value)) is not None:
         return False
     session.add(
@@ -149,6 +150,7 @@ def new_code(
 
 def redeem(session: Session, user: str, typed: str) -> Target:
     """Open what the code says to `user`; twice is once and spends one use. Raises `InvalidForm` with the reason."""
+    alone(session, user)
     row = session.scalar(select(UnlockCode).where(UnlockCode.code_hash == _hash(typed)).with_for_update())
     if row is None:
         raise InvalidForm({"code": "There is no such code. Check it letter by letter."})

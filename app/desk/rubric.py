@@ -9,9 +9,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.accounts.audit import note
-from app.db import now
+from app.db import alone, now
 from app.desk.models import RubricItem
-from app.desk.service import new_item
+from app.desk.service import new_item, turn_of
 from app.errors import NotFound
 from app.security import Viewer
 from app.submissions.grades import service as grades
@@ -32,8 +32,10 @@ class Change:
 
 
 def find_item(session: Session, id: str) -> RubricItem:
-    """An item that is offered. Raises `NotFound`."""
+    """An item that is offered, for whoever is about to change it. Raises `NotFound`."""
     item = session.get(RubricItem, id)
+    if item is not None:
+        alone(session, *turn_of(item.kind, item.subject))
     if item is None or item.retired_at is not None:
         raise NotFound("item")
     return item

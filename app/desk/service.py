@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.accounts.audit import note
-from app.db import new_id, now
+from app.db import alone, new_id, now
 from app.desk.models import DeskLease, RubricItem
 from app.desk.work import Criterion, Work, name_of
 from app.errors import Conflict, InvalidForm
@@ -66,6 +65,11 @@ class Scored:
     reason: str = ""
 
 
+def turn_of(kind: str, subject: str) -> tuple[str, str, str]:
+    """The name under which `alone` keeps graders of the same rubric apart: a change of it changes their grades."""
+    return "desk", str(kind), subject
+
+
 def lease_of(session: Session, work: Work) -> DeskLease | None:
     """Who is at work on it at the moment."""
     lease = session.get(DeskLease, (work.kind.value, work.id))
@@ -76,14 +80,10 @@ def take(session: Session, work: Work, viewer: Viewer) -> None:
     """Be the one who scores it, for `LEASE` from now. Raises `Held` while somebody else is."""
     if work.user_id == viewer.id:
         raise Conflict("This is your own work. Somebody else scores it.")
-    lease = session.get(DeskLease, (work.kind.value, work.id), with_for_update=True)
+    alone(session, *turn_of(work.kind, work.subject))
+    lease = session.get(DeskLease, (work.kind.value, work.id))
     if lease is None:
-        lease = DeskLease(kind=work.kind, work=work.id, user_id=viewer.id, until=now() + LEASE)
-        try:
-            with session.begin_nested():
-                session.add(lease)
-        except IntegrityError as error:  # on PostgreSQL, when two take it at once: the other one was first
-            raise Conflict("Somebody else took this one just now.") from error
+        session.add(DeskLease(kind=work.kind, work=work.id, user_id=viewer.id, until=now() + LEASE))
         return
     if lease.until > now() and lease.user_id != viewer.id:
         raise Held(name_of(session, lease.user_id), lease.until)
@@ -92,7 +92,8 @@ def take(session: Session, work: Work, viewer: Viewer) -> None:
 
 def release(session: Session, work: Work, viewer: Viewer) -> None:
     """Give it back unscored; what others hold is left alone."""
-    lease = session.get(DeskLease, (work.kind.value, work.id), with_for_update=True)
+    alone(session, *turn_of(work.kind, work.subject))
+    lease = session.get(DeskLease, (work.kind.value, work.id))
     if lease is not None and lease.user_id == viewer.id:
         session.delete(lease)
 
@@ -157,6 +158,7 @@ def save(session: Session, viewer: Viewer, work: Work, rubric: Sequence[Criterio
     """
     if work.user_id == viewer.id:
         raise Conflict("This is your own work. Somebody else scores it.")
+    alone(session, *turn_of(work.kind, work.subject))
     lease = lease_of(session, work)
     if lease is not None and lease.user_id != viewer.id:
         raise Held(name_of(session, lease.user_id), lease.until)
@@ -171,14 +173,7 @@ def save(session: Session, viewer: Viewer, work: Work, rubric: Sequence[Criterio
         raise InvalidForm(problems)
     marks = tuple(_mark(session, viewer, work, one, scored.choices[one.id], offered) for one in rubric)
     like = {"kind": work.kind.value, "work": work.id, "user_id": work.user_id, "subject": work.subject}
-    try:
-        with session.begin_nested():
-            grade = grades.add(session, viewer, last, like, marks, scored.comment.strip(), scored.reason.strip())
-    except IntegrityError as error:  # on PostgreSQL, when two save at once: the other one was first
-        theirs = grades.newest(session, work.kind, work.id)
-        if theirs is None:
-            raise
-        raise Stale(theirs) from error
+    grade = grades.add(session, viewer, last, like, marks, scored.comment.strip(), scored.reason.strip())
     release(session, work, viewer)
     return grade
 

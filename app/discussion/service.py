@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlalchemy import func, select, tuple_, update
 from sqlalchemy.orm import Session
@@ -18,7 +19,7 @@ from app.accounts.audit import note
 from app.accounts.models import User
 from app.course.access import STAFF, View
 from app.course.models import Kind, Link
-from app.db import new_id, now
+from app.db import alone, new_id, now
 from app.discussion.models import Post, Report
 from app.errors import InvalidForm, NotFound
 from app.progress.attempts import has_attempt
@@ -29,6 +30,7 @@ from grader.drill import Drill
 TEXT_MOST = 10_000  # characters
 REASON_MOST = 400
 THREADS = 20  # on one page
+TWICE = timedelta(minutes=1)  # the same words again within it are a double click
 PLACES = frozenset([Kind.QUESTION, Kind.DRILL])
 
 
@@ -91,13 +93,20 @@ def replies(session: Session, parents: Sequence[str]) -> dict[str, list[Said]]:
 
 
 def say(session: Session, viewer: Viewer, link: Link, text: str, parent_id: str = "") -> Post:
-    """Add a post, or a reply to one. Raises `InvalidForm`, and `NotFound` for what cannot be replied to."""
+    """Add a post, or a reply to one; the same words sent twice are one post.
+
+    Raises `InvalidForm`, and `NotFound` for what cannot be replied to.
+    """
     check(text)
+    alone(session, viewer.id)
     parent = session.get(Post, parent_id) if parent_id else None
     if parent_id and (parent is None or (parent.kind, parent.item) != (link.kind.value, link.id)):
         raise NotFound("post")
     if parent is not None and (parent.parent_id or parent.deleted_at or parent.hidden_at):
         raise NotFound("post")  # one level deep, and not under what is gone
+    said = _said_just_now(session, viewer, link, text, parent.id if parent else None)
+    if said is not None:
+        return said
     post = Post(
         id=new_id(),
         kind=link.kind.value,
@@ -112,6 +121,12 @@ def say(session: Session, viewer: Viewer, link: Link, text: str, parent_id: str 
     return post
 
 
+def _said_just_now(session: Session, viewer: Viewer, link: Link, text: str, parent: str | None) -> Post | None:
+    mine = (Post.user_id == viewer.id, Post.at > now() - TWICE, Post.deleted_at.is_(None))
+    here = (Post.kind == link.kind.value, Post.item == link.id, Post.parent_id == parent)
+    return session.scalar(select(Post).where(*mine, *here, Post.text == text).limit(1))
+
+
 def check(text: str) -> None:
     """Raise `InvalidForm` for a text that is no post."""
     if not text.strip():
@@ -122,6 +137,7 @@ def check(text: str) -> None:
 
 def own(session: Session, viewer: Viewer, post_id: str) -> Post:
     """A post of the viewer's own that is still there. Raises `NotFound` for every other."""
+    alone(session, viewer.id)
     post = session.get(Post, post_id)
     if post is None or post.user_id != viewer.id or post.deleted_at or post.hidden_at:
         raise NotFound("post")
@@ -145,6 +161,7 @@ def report(session: Session, viewer: Viewer, post: Post, reason: str) -> None:
     reason = " ".join(reason.split())
     if not 1 <= len(reason) <= REASON_MOST:
         raise InvalidForm({"reason": f"Say what is wrong with it, in at most {REASON_MOST} characters."})
+    alone(session, viewer.id)
     known = select(Report.id).where(
         Report.post_id == post.id, Report.user_id == viewer.id, Report.closed_at.is_(None)
     )

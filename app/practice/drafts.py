@@ -15,8 +15,7 @@ from datetime import timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from app.accounts.models import User
-from app.db import now
+from app.db import alone, now
 from app.errors import NotFound
 from app.practice.models import Cause, DraftVersion
 from app.submissions.handed import source_problem
@@ -41,7 +40,7 @@ class Saved:
 
 def save(session: Session, user: str, drill: str, source: str, base: int, cause: Cause = Cause.AUTO) -> Saved:
     """Keep `source`, written on version `base` (0: none). The text that is there already makes no new version."""
-    _lock(session, user)
+    alone(session, user)
     versions = versions_of(session, user, drill)
     draft = newest(versions)
     if draft is not None and draft.source == source:
@@ -92,7 +91,7 @@ def version(session: Session, user: str, drill: str, number: int) -> DraftVersio
 
 def restore(session: Session, user: str, drill: str, number: int) -> Saved:
     """Make the text of a version the draft again, as a new version: what was the draft stays in the list."""
-    _lock(session, user)
+    alone(session, user)
     wanted = version(session, user, drill, number)
     draft = current(session, user, drill)
     saved = save(session, user, drill, wanted.source, draft.number if draft else 0, Cause.SAVED)
@@ -149,8 +148,3 @@ def _thin(session: Session, user: str, drill: str, versions: Sequence[DraftVersi
     if gone:
         mine = (DraftVersion.user_id == user, DraftVersion.drill == drill)
         session.execute(delete(DraftVersion).where(*mine, DraftVersion.number.in_(gone)))
-
-
-def _lock(session: Session, user: str) -> None:
-    """One save of a learner after another, on PostgreSQL too, where writers otherwise run side by side."""
-    session.execute(select(User.id).where(User.id == user).with_for_update(key_share=True))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 from sqlalchemy.orm import Session
 
-from app.db import now
+from app.db import alone, now
 from app.practice import hints
 from app.practice.models import Evidence
 from app.submissions import predictions, view
@@ -112,7 +112,8 @@ def _predicted(session: Session, user: str, drill: str) -> Predicted | None:
 
 def keep_notes(session: Session, user: str, drill: str, notes: str, failed: str, base: int) -> Kept:
     """Keep notes that were written on version `base`; on another one nothing is changed."""
-    there = session.get(Evidence, (user, drill), with_for_update=True)
+    alone(session, user)
+    there = session.get(Evidence, (user, drill))
     clean = notes.encode("utf-8", "replace").decode().replace("\0", "")[:MOST_NOTES]
     if there is None:
         there = Evidence(user_id=user, drill=drill, version=0, notes="", changed_at=now())

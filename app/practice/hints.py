@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.course.render import render_markdown
-from app.db import now
+from app.db import alone, now
 from app.errors import NotFound
 from app.practice.models import HintOpened
 from grader.drill import Drill
@@ -36,6 +36,7 @@ class Ladder:
 
 def open_next(session: Session, user: str, drill: Drill, number: int) -> None:
     """Open rung `number`, from 1. Raises `NotFound` unless it is the next one; an open one stays open."""
+    alone(session, user)
     opened = opened_by(session, user, drill.id)
     if number in {one.number for one in opened}:
         return

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.course.pages import OwnAnswer
 from app.course.render import render_untrusted
-from app.db import Base, now
+from app.db import Base, alone, now
 from app.errors import InvalidForm
 
 TEXT_MOST = 20_000  # characters
@@ -49,7 +49,8 @@ def keep(session: Session, user: str, question: str, text: str) -> None:
     """Keep an answer; an empty one takes the last away. Raises `InvalidForm`."""
     if len(text) > TEXT_MOST:
         raise InvalidForm({"text": f"An answer has at most {TEXT_MOST:,} characters. Shorten it."})
-    row = session.get(Attempt, (user, question), with_for_update=True)
+    alone(session, user)
+    row = session.get(Attempt, (user, question))
     if row is None:
         session.add(Attempt(user_id=user, question=question, text=text, saved_at=now()))
     elif row.text != text:
@@ -58,7 +59,8 @@ def keep(session: Session, user: str, question: str, text: str) -> None:
 
 def score(session: Session, user: str, question: str, scores: Mapping[str, int]) -> None:
     """Keep how somebody scored their own answer; without an answer there is nothing to score."""
-    row = session.get(Attempt, (user, question), with_for_update=True)
+    alone(session, user)
+    row = session.get(Attempt, (user, question))
     if row is None or not row.text:
         raise InvalidForm({"text": "Keep an answer of your own first, then score it."})
     row.scores, row.scored_at = json.dumps(dict(scores)), now()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.course.models import Kind, Link
-from app.db import now
+from app.db import alone, now
 from app.errors import Conflict, InvalidForm
 from app.progress.models import Bookmark, Note
 
@@ -27,6 +26,7 @@ class StaleNote(Conflict):
 
 def set_bookmark(session: Session, user: str, link: Link, on: bool) -> None:
     """Mark an item, or take the mark away; twice is once."""
+    alone(session, user)
     row = session.get(Bookmark, (user, link.kind.value, link.id))
     if on and row is None:
         session.add(Bookmark(user_id=user, kind=link.kind.value, item=link.id, at=now()))
@@ -70,7 +70,8 @@ def save_note(session: Session, user: str, link: Link, text: str, version: int) 
     if problem:
         raise InvalidForm({"text": problem})
     key = (user, link.kind.value, link.id)
-    row = session.get(Note, key, with_for_update=True)
+    alone(session, user)
+    row = session.get(Note, key)
     if (row.version if row is not None else 0) != version and not (row is not None and row.text == text):
         raise StaleNote(row, text)
     if not text:
@@ -80,12 +81,7 @@ def save_note(session: Session, user: str, link: Link, text: str, version: int) 
     if row is not None:
         row.text, row.version, row.saved_at = text, row.version + 1, now()
         return
-    new = Note(user_id=user, kind=link.kind.value, item=link.id, text=text, version=1, saved_at=now())
-    try:
-        with session.begin_nested():
-            session.add(new)
-    except IntegrityError as error:  # on PostgreSQL, when two first saves meet
-        raise StaleNote(session.get(Note, key, populate_existing=True), text) from error
+    session.add(Note(user_id=user, kind=link.kind.value, item=link.id, text=text, version=1, saved_at=now()))
 
 
 def _problem(text: str) -> str:

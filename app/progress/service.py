@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.course.access import View
 from app.course.models import Kind, Link
-from app.db import now
+from app.db import alone, now
 from app.progress.models import Reading
 from app.progress.pages import ProgressGroup, ProgressItem, ProgressPage, Score, Standing
 from grader.drill import Drill
@@ -37,6 +37,7 @@ class Standings:
 
 def mark_read(session: Session, user: str, link: Link) -> None:
     """Keep that `user` has read an item; the second time changes nothing."""
+    alone(session, user)
     if session.get(Reading, (user, link.kind.value, link.id)) is None:
         session.add(Reading(user_id=user, kind=link.kind.value, item=link.id, read_at=now()))
 

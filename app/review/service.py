@@ -16,13 +16,12 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import select
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.accounts.preferences import Preferences
 from app.course.access import View
 from app.course.models import Prompt
-from app.db import now
+from app.db import alone, now
 from app.errors import Conflict, InvalidForm, NotFound
 from app.progress.service import Standings
 from app.review.models import Action, ReviewEvent, ReviewItem
@@ -147,7 +146,8 @@ def append(
     """
     if not TOKEN.fullmatch(token):
         raise InvalidForm({"form": "This form is stale. Open the review again and answer from there."})
-    row = _locked(session, user, key, memory)
+    alone(session, user)
+    row = _row(session, user, key, memory)
     if session.scalar(select(ReviewEvent.number).where(ReviewEvent.user_id == user, ReviewEvent.token == token)):
         return False
     log = events_of(session, row)
@@ -170,6 +170,7 @@ def append(
 
 def undo(session: Session, user: str, token: str, zone: ZoneInfo) -> bool:
     """Take back the last thing that happened today. False when there is nothing to take back."""
+    alone(session, user)
     if session.scalar(select(ReviewEvent.number).where(ReviewEvent.user_id == user, ReviewEvent.token == token)):
         return True
     last = last_of_day(session, user, now(), zone)
@@ -240,20 +241,16 @@ def _undone_by(log: Sequence[ReviewEvent]) -> int:
     return numbers[-1]
 
 
-def _locked(session: Session, user: str, key: Key, memory: Memory) -> ReviewItem:
-    """The row of an item, locked; made on the first event."""
+def _row(session: Session, user: str, key: Key, memory: Memory) -> ReviewItem:
+    """The row of an item; made on the first event."""
     mine = (ReviewItem.user_id == user, ReviewItem.kind == key.kind)
     query = select(ReviewItem).where(*mine, ReviewItem.item == key.item, ReviewItem.prompt == key.prompt)
-    row = session.scalar(query.with_for_update())
-    if row is not None:
-        return row
-    row = ReviewItem(user_id=user, kind=key.kind, item=key.item, prompt=key.prompt, first_due=memory.due)
-    _store(row, Memory(due=memory.due))
-    try:
-        with session.begin_nested():
-            session.add(row)
-    except IntegrityError:  # on PostgreSQL, when two first answers meet
-        return session.scalars(query.with_for_update()).one()
+    row = session.scalar(query)
+    if row is None:
+        row = ReviewItem(user_id=user, kind=key.kind, item=key.item, prompt=key.prompt, first_due=memory.due)
+        _store(row, Memory(due=memory.due))
+        session.add(row)
+        session.flush()
     return row
 
 

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from app.accounts.models import User
-from app.db import Database, new_id, now
+from app.db import Database, alone, new_id, now
 from app.errors import InvalidForm
 from app.security import plain_text
 from app.settings import Settings
@@ -111,7 +110,7 @@ def hand_in(session: Session, settings: Settings, user: str, track: str, given: 
     problems = problems_of(given, settings)
     if problems:
         raise InvalidForm(problems)
-    session.get(User, user, with_for_update=True)  # two clicks at once come one after the other
+    alone(session, user)  # two clicks at once come one after the other
     last = newest(session, user, track)
     if last is not None and _same(session, last, given):
         return last

@@ -61,7 +61,7 @@ def add(
 ) -> Grade:
     """Add the version after `last` (None: the first). `like` has the columns kind, work, user_id and subject.
 
-    Raises `sqlalchemy.exc.IntegrityError` at the flush when somebody else added that version meanwhile.
+    The caller is `alone` with the rubric, or two graders might add the same version.
     """
     grade = Grade(
         id=new_id(),
