@@ -41,6 +41,7 @@ Theme = Literal["auto", "light", "dark"]
 THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
 THEME_COOKIE = "theme"
 A_YEAR = 365 * 24 * 3600
+A_WEEK = 7 * 24 * 3600
 
 
 class Viewer(Protocol):
@@ -243,7 +244,7 @@ def _digest(path: str, _changed: int) -> str:
 
 
 class Static(StaticFiles):
-    """`app/static`, kept for a year when asked for by hash, otherwise checked again on each use."""
+    """`app/static`, kept for a year when asked for by hash, faces for a week, otherwise checked again on each use."""
 
     def __init__(self) -> None:
         super().__init__(directory=STATIC)
@@ -251,7 +252,8 @@ class Static(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         hashed = scope.get("query_string", b"").startswith(b"v=")
-        response.headers["Cache-Control"] = f"public, max-age={A_YEAR}, immutable" if hashed else "no-cache"
+        kept = f"public, max-age={A_WEEK}" if path.endswith(".woff2") else "no-cache"
+        response.headers["Cache-Control"] = f"public, max-age={A_YEAR}, immutable" if hashed else kept
         return response
 
 

@@ -4,6 +4,7 @@ expect: accepted
 """
 
 import signal
+import time
 
 import numpy as np
 
@@ -36,10 +37,10 @@ def ring(number, frame):
 def diagnose(kernel):
     signal.signal(signal.SIGALRM, ring)
     big = np.ones((1, 1)), np.ones((2048, 1)), np.ones((2048, 1))
-    signal.setitimer(signal.ITIMER_REAL, 0.002)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002)
         kernel(*big)
+        time.sleep(5)  # the judge was quicker than the alarm, which rings here
     except Enough:
         pass
-    signal.setitimer(signal.ITIMER_REAL, 0)
     return honest(kernel)
