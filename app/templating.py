@@ -244,7 +244,7 @@ def _digest(path: str, _changed: int) -> str:
 
 
 class Static(StaticFiles):
-    """`app/static`, kept for a year when asked for by hash, faces for a week, otherwise checked again on each use."""
+    """`app/static`, kept for a year when asked for by hash, faces a week, otherwise checked on each use."""
 
     def __init__(self) -> None:
         super().__init__(directory=STATIC)
