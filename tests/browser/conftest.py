@@ -32,7 +32,7 @@ ARGUMENTS = [
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On a busy machine a browser may lose a key or a frame: a test here may fail once, and the summary names it."""
+    """A browser on a busy machine may lose a key: a test here may fail once, and the summary names it."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.flaky(reruns=1))
