@@ -5,7 +5,7 @@ The answers come from a process that has the file's kernels as text and never ra
 refuses a kernel is the language alone, on every target; whatever else goes wrong is a remark, since a right kernel
 must not fail for something that an assembler or one GPU lacks.
 
-Reading order: `Compilation.add` → `_work` (a thread) → `Compilation.finish` → `refuted`.
+Reading order: `Compilation.add` → `_work` (a thread) → `Compilation.end` → `Compilation.finish` → `refuted`.
 """
 
 from __future__ import annotations
@@ -113,17 +113,21 @@ class Compilation:
         self._known.add(key)
         self._waiting.put((kernel, visible))
 
+    def end(self) -> None:
+        """Nothing more is added: what the kernels cost may be found out."""
+        self._waiting.put(None)
+
     def finish(self) -> Said:
         """Wait for the rest, and for what the kernels cost."""
+        self.end()
         if self._thread.is_alive():
-            self._waiting.put(None)
             self._thread.join()
         return self._said
 
     def close(self) -> None:
         """End it, wherever it stands."""
         self._closed = True
-        self._waiting.put(None)
+        self.end()
         if self._runner is not None:
             self._runner.abort()
         if self._thread.is_alive():

@@ -221,6 +221,8 @@ class Grading:
         if not self._complete or not self._replays:
             return
         self._compile()
+        if self._compilation is not None:
+            self._compilation.end()  # machine code is made beside the second run
         started = time.perf_counter()
         self._runner = self.pool.replayer()
         refuted = judge_kernels_alone(bench, self.source, self.judged, self._runner)
