@@ -12,6 +12,8 @@ JOBS ?= auto
 # One benchmark, or all of them: `make bench BENCH=interpreter`.
 BENCH ?= all
 TESTS ?= tests
+# Pictures of all pages in both themes and two widths, in var/screenshots: `make test PICTURES=yes TESTS=tests/browser`.
+export PICTURES ?=
 
 .PHONY: help run test check drills counts bench doctor format setup setup-test clean
 

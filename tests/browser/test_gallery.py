@@ -1,5 +1,5 @@
 """Every template in every state in a real browser: nothing logged or blocked, nothing that scrolls sideways
-on a desk or a phone, nothing serious for axe in either theme. Screenshots stay in var/screenshots."""
+on a desk or a phone, nothing serious for axe in either theme. Pictures stay in var/screenshots when asked for."""
 
 from __future__ import annotations
 

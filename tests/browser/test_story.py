@@ -223,7 +223,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_real_page_is_sound_and_photographed(browser: Browser, site: str, theme: str) -> None:
+def test_every_real_page_is_sound(browser: Browser, site: str, theme: str) -> None:
     context = new_context(browser, DESKTOP, theme)
     watched = Watched(context.new_page(), quiet=("404 (Not Found)",))
     for name in ("home", "workspace"):
@@ -235,7 +235,7 @@ def test_every_real_page_is_sound_and_photographed(browser: Browser, site: str, 
 
 
 def _photograph(watched: Watched, address: str, name: str, theme: str) -> None:
-    """Open a page, look at it on a desk and on a phone, keep both pictures."""
+    """Open a page, look at it on a desk and on a phone, keep both pictures when they are asked for."""
     page = watched.page
     page.set_viewport_size({"width": DESKTOP["width"], "height": DESKTOP["height"]})
     page.goto(address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,5 +91,8 @@ def axe(page: Page, rules: tuple[str, ...] = ()) -> list[str]:
 
 
 def shoot(page: Page, folder: Path, name: str) -> None:
+    """Keep a picture to look at, when pictures are asked for: `make test PICTURES=yes TESTS=tests/browser`."""
+    if not os.environ.get("PICTURES"):
+        return
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
