@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,17 @@ from tests.postgres import Server, shared_server
 # A busy machine is slow, not wrong; and a failure found once must be found again.
 hypothesis.settings.register_profile("tilewright", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("tilewright")
+
+
+@pytest.fixture(autouse=True)
+def logs_as_found() -> Iterator[None]:
+    """A door for logs that a test sets up ends with it: its stream is closed by then."""
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    yield
+    for handler in [one for one in root.handlers if type(one) is logging.StreamHandler and one not in before]:
+        root.removeHandler(handler)
+    root.setLevel(level)
 
 
 def session_folder(factory: pytest.TempPathFactory) -> Path:
