@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +15,12 @@ from grader import wire
 from grader.compilable import LIMITS
 from grader.pool import Failure, Pool, Runner
 from grader.specialise import constants_of, specialised
-from tests.grader.interpreter.refusals import ACCEPTED, ONLY_COMPILER, REFUSED
+from tests.grader.interpreter.refusals import ACCEPTED, ONLY_COMPILER, REFUSED, TAKEN_SINCE
 from tests.grader.interpreter.running import corpus, module, recorded
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 HEAD = "import triton\nimport triton.language as tl\n"
 TYPES = {"x": "*fp32", "n": "i32"}
-
-# What we refuse and triton 3.7 takes, with the reason.
-STRICTER: dict[str, str] = {}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,12 @@ def named(name: str = "kernel") -> wire.Kernel:
     return wire.Kernel(name=name, signature=TYPES, constants={"B": 8})
 
 
+def version() -> tuple[int, ...]:
+    return tuple(int(part) for part in importlib.metadata.version("triton").split(".")[:2])
+
+
 def test_the_compiler_agrees_with_every_refusal_and_every_near_miss(compiler: Runner) -> None:
+    taken = [version() >= TAKEN_SINCE.get(words, (99, 0)) for _, words, _ in REFUSED] + [True] * len(ACCEPTED)
     bodies = [body for body, _, _ in REFUSED] + list(ACCEPTED)
     source, lines = HEAD, []
     for number, body in enumerate(bodies):
@@ -65,14 +68,21 @@ def test_the_compiler_agrees_with_every_refusal_and_every_near_miss(compiler: Ru
         source += f"@triton.jit\ndef kernel_{number}(x, n, B: tl.constexpr = 8):\n{body}\n"
     answers = [ask(compiler, source, named(f"kernel_{number}"))[0] for number in range(len(bodies))]
     assert [one.trouble for one in answers if one.trouble] == []
-    refused = [one.refused != "" for one in answers]
-    lax = [body for body, no in zip(bodies, refused, strict=True) if not no and body in bodies[: len(REFUSED)]]
-    assert [body for body in lax if body not in STRICTER] == []
-    assert [one for one in answers[len(REFUSED) :] if one.refused] == []
+    odd = [
+        (body, one.refused)
+        for body, one, yes in zip(bodies, answers, taken, strict=True)
+        if yes == bool(one.refused)
+    ]
+    assert odd == []
     ours = [start + line for start, (_, _, line) in zip(lines, REFUSED, strict=False)]
     theirs = [one.line for one in answers[: len(REFUSED)]]
     assert [place for place, line in enumerate(theirs) if line not in (ours[place], None)] == []
-    assert theirs.count(None) <= 1  # `a = b = 1` is refused without a line
+    without = sum(one.refused != "" and one.line is None for one in answers)
+    assert without <= 1  # `a = b = 1` is refused without a line
+
+
+def test_the_table_of_versions_names_refusals() -> None:
+    assert set(TAKEN_SINCE) <= {words for _, words, _ in REFUSED}
 
 
 @pytest.mark.parametrize(("body", "words", "line"), ONLY_COMPILER)
