@@ -13,7 +13,7 @@ from grader.interpreter.casting import cast, operands
 from grader.interpreter.dtypes import Array, DType, float32, float64, int32, int64, uint32, uint64
 from grader.interpreter.errors import Rejected, Unsupported
 from grader.interpreter.run import Run
-from grader.interpreter.value import Value, broadcast_shape, value_of
+from grader.interpreter.value import Value, align, broadcast_shape, undefined_in, value_of
 
 
 def _of_one(name: str, function: Callable[[Array], Array], *types: DType) -> Callable[[Run, Any], Value]:
@@ -118,8 +118,28 @@ def div_rn(run: Run, x: Any, y: Any) -> Value:
 
 
 def fma(run: Run, x: Any, y: Any, z: Any) -> Value:
-    """x · y + z. Rounded twice, as Triton's interpreter does; a GPU rounds once."""
-    return add(run, mul(run, x, y), z)
+    """x · y + z, rounded once as on a GPU; in fp64 twice. Triton's interpreter rounds twice before 3.9."""
+    a, b, _, _ = operands(run, value_of(x), value_of(y))
+    a, c, dtype, shape = operands(run, a, value_of(z))
+    b = cast(run, b, dtype)
+    if dtype.kind != "f" or dtype.primitive_bitwidth == 64:
+        return add(run, mul(run, a, b), c)
+    shape = broadcast_shape(b.shape, shape)
+    rank = len(shape)
+    exact = (align(v.data, len(v.shape), rank).astype(np.float64) for v in (a, b, c))
+    return run.make(dtype, shape, _rounded_once(*exact, held=dtype.held), undefined=undefined_in(rank, a, b, c))
+
+
+def _rounded_once(x: Array, y: Array, z: Array, held: Any) -> Array:
+    """x · y + z in `held`, of numbers that fp32 holds: their product is exact in fp64. The sum is made odd in its
+    last bit where it is not exact, so that rounding it again, to fp32 or less, decides as the exact sum would."""
+    product = x * y
+    total = np.asarray(product + z)
+    added = total - product
+    lost = (product - (total - added)) + (z - added)  # what rounding took away, exactly
+    even = np.isfinite(total) & np.isfinite(lost) & (lost != 0) & (total.view(np.int64) & 1 == 0)
+    total[even] = np.nextafter(total[even], np.copysign(np.inf, lost[even]))
+    return total.astype(held)
 
 
 def umulhi(run: Run, x: Any, y: Any) -> Value:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.grader.interpreter.fuzzing import NO_BLOCK_POINTERS, version
+
 ROOT = Path(__file__).resolve().parents[3]
 needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 
@@ -27,7 +29,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_random_divergent_kernels(first: int) -> None:
     done = run("tests.grader.interpreter.fuzzing", str(first), str(first + 12))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "48 kernels, 0 different" in done.stdout
+    assert ", 0 different" in done.stdout
+    assert "48 kernels" in done.stdout or version() >= NO_BLOCK_POINTERS
 
 
 @needs_triton

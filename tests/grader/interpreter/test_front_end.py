@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from grader import wire
 from grader.compilable import LIMITS
 from grader.pool import Failure, Pool, Runner
 from grader.specialise import constants_of, specialised
+from tests.grader.interpreter.fuzzing import version
 from tests.grader.interpreter.refusals import ACCEPTED, ONLY_COMPILER, REFUSED, TAKEN_SINCE
 from tests.grader.interpreter.running import corpus, module, recorded
 
@@ -53,10 +53,6 @@ def kernel(body: str, head: str = HEAD) -> str:
 
 def named(name: str = "kernel") -> wire.Kernel:
     return wire.Kernel(name=name, signature=TYPES, constants={"B": 8})
-
-
-def version() -> tuple[int, ...]:
-    return tuple(int(part) for part in importlib.metadata.version("triton").split(".")[:2])
 
 
 def test_the_compiler_agrees_with_every_refusal_and_every_near_miss(compiler: Runner) -> None:

@@ -59,7 +59,7 @@ def same_bits(a: Torch, b: Torch) -> bool:
         ("a.to(tl.float32) * b", "float32", lambda a, b: a.float() * b.float()),
         ("a + b.to(tl.float16)", "float16", lambda a, b: a.half() + b.half()),
         ("a < b", "int1", lambda a, b: (a < b).float()),
-        ("tl.fma(a, b, a)", "bfloat16", lambda a, b: a * b + a),
+        ("tl.fma(a, b, a)", "bfloat16", lambda a, b: (a.double() * b.double() + a.double()).bfloat16()),
     ],
 )
 def test_bf16(expression: str, result: str, expected: Callable[[Torch, Torch], Torch]) -> None:
@@ -67,6 +67,32 @@ def test_bf16(expression: str, result: str, expected: Callable[[Torch, Torch], T
     out = torch.zeros(256)
     launch(BINARY.format(expression=expression, result=result), (1,), x, y, out, B=256)
     assert same_bits(out, expected(x, y).float())
+
+
+@pytest.mark.parametrize(("dtype", "next_to_one"), [(torch.float32, 2.0**-23), (torch.float16, 2.0**-10)])
+def test_fma_rounds_once(dtype: torch.dtype, next_to_one: float) -> None:
+    """(1 + u)² is 1 + 2u + u²: what a product rounded by itself loses is all that the sum leaves."""
+    x = torch.full((256,), 1 + next_to_one, dtype=dtype)
+    y = -(x * x)
+    source = """
+    @triton.jit
+    def kernel(x, y, out, B: tl.constexpr):
+        i = tl.arange(0, B)
+        a = tl.load(x + i)
+        tl.store(out + i, tl.fma(a, a, tl.load(y + i)).to(tl.float32))
+    """
+    out = torch.zeros(256)
+    launch(source, (1,), x, y, out, B=256)
+    assert (out == next_to_one**2).all()
+
+
+def test_fma_is_not_rounded_to_fp64_in_between() -> None:
+    """(1 + u)(1 − u) + 2²⁴ + 2 lies 2⁻⁴⁶ below the middle of two neighbours; fp64 has no room for that."""
+    x, y = torch.full((256,), 1 + 2.0**-23), torch.full((256,), 1 - 2.0**-23)
+    out = torch.zeros(256)
+    expression = "tl.fma(a, b, tl.full([B], 16777218.0, tl.float32))"
+    launch(BINARY.format(expression=expression, result="float32"), (1,), x, y, out, B=256)
+    assert (out == 16777218.0).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64])
