@@ -106,7 +106,7 @@ def confine(limits: wire.Confine) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (limits.open_files, limits.open_files))
     if limits.data_bytes:
-        most = limits.data_bytes + memory.status_bytes("VmData")
+        most = limits.data_bytes + memory.status_bytes("VmData")[0]
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     for kind, most in (
         (resource.RLIMIT_FSIZE, limits.file_bytes),

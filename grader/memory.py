@@ -39,19 +39,26 @@ class Resident:
             ctypes.CDLL(None).malloc_trim(0)  # small blocks add up, and could be reused unseen
         with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")
-        self._files = status_bytes("RssFile")
-        return status_bytes("VmRSS")
+        self._files, resident = status_bytes("RssFile", "VmRSS")
+        return resident
 
     def peak(self) -> int:
         """Most bytes resident since then, without what libraries brought in; 0 where that can't be told."""
-        most = status_bytes("VmHWM")
-        late = status_bytes("RssFile") - self._files
+        most, files = status_bytes("VmHWM", "RssFile")
+        late = files - self._files
         return most - min(max(late, 0), MAPPED_LATE) if most else 0
 
 
-def status_bytes(name: str) -> int:
-    """A figure of this process as the kernel has it; 0 where it has none."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
+def status_bytes(*names: str) -> list[int]:
+    """Figures of this process as the kernel has them; 0 where it has none. One reading: it takes longer than a
+    small kernel's operation."""
+    text = ""
+    with contextlib.suppress(OSError, ValueError):
         text = Path("/proc/self/status").read_text()
-        return int(text.split(f"{name}:", 1)[1].split(None, 1)[0]) * 1024
+    return [_kibibytes(text, name) << 10 for name in names]
+
+
+def _kibibytes(text: str, name: str) -> int:
+    with contextlib.suppress(ValueError, IndexError):
+        return int(text.split(f"{name}:", 1)[1].split(None, 1)[0])
     return 0

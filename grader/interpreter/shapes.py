@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -102,12 +103,18 @@ def expand_dims(run: Run, input: Any, axis: Any) -> Value:
 
 def with_new_axes(value: Value, axes: tuple[int, ...]) -> Value:
     """`value` with axes of size 1 at these places of the result, in order."""
-    shape = list(value.shape)
+    shape, index = _with_axes(value.shape, axes)
+    return _reshaped(value, shape, lambda part: part[index])
+
+
+@lru_cache(maxsize=1024)
+def _with_axes(shape: Shape, axes: tuple[int, ...]) -> tuple[Shape, tuple[slice | None, ...]]:
+    """The shape with the new axes, and the index that gives them to an array of a batch."""
+    longer = list(shape)
     for axis in axes:
-        shape.insert(axis, 1)
+        longer.insert(axis, 1)
     new = {axis + 1 for axis in axes}
-    index = tuple(None if place in new else slice(None) for place in range(len(shape) + 1))
-    return _reshaped(value, tuple(shape), lambda part: part[index])
+    return tuple(longer), tuple(None if place in new else slice(None) for place in range(len(longer) + 1))
 
 
 def broadcast_to(run: Run, input: Any, *shape: Any) -> Value:

@@ -45,7 +45,7 @@ def test_pages_of_files_count_only_beyond_a_bound(monkeypatch: pytest.MonkeyPatc
 
     meter = memory.Resident()
     figures = {"VmRSS": 100 << 20, "RssFile": 50 << 20, "VmHWM": 0}
-    monkeypatch.setattr(memory, "status_bytes", figures.__getitem__)
+    monkeypatch.setattr(memory, "status_bytes", lambda *names: [figures[name] for name in names])
     assert meter.reset_peak() == 100 << 20
     assert meter.peak() == 0, "not known is not little"
     figures |= {"VmHWM": 103 << 20, "RssFile": 52 << 20}
