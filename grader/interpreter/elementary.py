@@ -126,8 +126,9 @@ def fma(run: Run, x: Any, y: Any, z: Any) -> Value:
         return add(run, mul(run, a, b), c)
     shape = broadcast_shape(b.shape, shape)
     rank = len(shape)
-    exact = (align(v.data, len(v.shape), rank).astype(np.float64) for v in (a, b, c))
-    return run.make(dtype, shape, _rounded_once(*exact, held=dtype.held), undefined=undefined_in(rank, a, b, c))
+    left, right, addend = (align(v.data, len(v.shape), rank).astype(np.float64) for v in (a, b, c))
+    data = _rounded_once(left, right, addend, dtype.held)
+    return run.make(dtype, shape, data, undefined=undefined_in(rank, a, b, c))
 
 
 def _rounded_once(x: Array, y: Array, z: Array, held: Any) -> Array:
