@@ -222,7 +222,7 @@ def test_all_cases_together_have_a_limit(pool: Pool) -> None:
     found = verdict(pool, slow, limited(total_seconds=1.0, call_seconds=1.0))
     assert found.outcome is Outcome.TIME_LIMIT
     assert 2 <= len(found.cases) < 5
-    assert found.timings.run < 3.0
+    assert found.timings.run < 5.0
 
 
 def test_cancelling_ends_a_call_in_flight(pool: Pool) -> None:
@@ -237,7 +237,7 @@ def test_cancelling_ends_a_call_in_flight(pool: Pool) -> None:
     )
     with pytest.raises(Cancelled):
         list(stream)
-    assert time.monotonic() - started < 8.0
+    assert time.monotonic() - started < 20
 
 
 def test_cancelled_before_it_starts(pool: Pool) -> None:

@@ -113,7 +113,7 @@ def test_closing_while_a_runner_starts_waits_for_no_import() -> None:
     time.sleep(0.2)
     started = time.monotonic()
     pool.close()
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 3
 
 
 def test_aborting_from_another_thread_ends_a_call() -> None:
@@ -123,7 +123,7 @@ def test_aborting_from_another_thread_ends_a_call() -> None:
         started = time.monotonic()
         failure = answer(runner)
         assert isinstance(failure, Failure) and failure.kind is FailureKind.DIED
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
 
 
 def test_limits_can_be_set_when_a_runner_is_taken() -> None:

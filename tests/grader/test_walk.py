@@ -146,7 +146,7 @@ def test_a_hostile_kernel_ends_in_a_failure_that_shows_nothing(watchers: Pool, n
     with watchers.take() as runner:
         started = time.monotonic()
         answer = runner.walk(order(HOSTILE[name]), 1.0)
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
         assert isinstance(answer, Failure), answer
         assert answer.kind == "time_limit" if "loop" in name or "turns" in name else True
         assert len(answer.message) < 5000
