@@ -231,7 +231,7 @@ def dress(request: Request) -> None:
     request.state.read_items = frozenset()
     if viewer is not None:
         with database_of(request).read() as session:
-            known = request.app.state.standings(session, viewer.id)
+            known = request.state.standings = request.app.state.standings(session, viewer.id)
             request.state.opened = opened_to(session, viewer.id, known.passed)
             request.state.bookmarked = _keys(link for link, _ in bookmarks_of(session, viewer.id))
             request.state.noted = _keys(noted_by(session, viewer.id))

@@ -280,6 +280,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
+        auto_reload=False,  # as the code: a page never comes from a template newer than what fills it
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -1,4 +1,8 @@
-"""Who did what to whom: one row for every grade, unlock, change of role and act of moderation. Append-only."""
+"""Who did what to whom: one row for every grade, unlock, change of role and act of moderation. Append-only.
+
+An account that goes takes its name out of what it did for itself and of what was done to it. What an administrator
+did, they did for the site, so their name stays.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,14 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text, select, tuple_
+from sqlalchemy import ForeignKey, Index, String, Text, func, select, tuple_, update
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from app.db import Base, new_id, now
 from app.security import Viewer
+
+CONSOLE = "the console"  # whoever types commands on the machine; no account can have such a name
+GONE = "a deleted account"
 
 
 class AuditEntry(Base):
@@ -28,19 +35,31 @@ class AuditEntry(Base):
     details: Mapped[str] = mapped_column(Text)  # JSON of what changed
 
 
-def note(session: Session, actor: Viewer, action: str, target: str, details: Mapping[str, object]) -> None:
-    """Add an act to the trail, in the transaction of the act itself."""
+def note(session: Session, actor: Viewer | None, action: str, target: str, details: Mapping[str, object]) -> None:
+    """Add an act to the trail, in the transaction of the act itself. `actor` None is the console."""
     session.add(
         AuditEntry(
             id=new_id(),
             at=now(),
-            actor_id=actor.id,
-            actor=actor.name,
+            actor_id=actor.id if actor else None,
+            actor=actor.name if actor else CONSOLE,
             action=action,
             target=target,
             details=json.dumps(details, ensure_ascii=True),
         )
     )
+
+
+def forget(session: Session, actor: Viewer) -> None:
+    """Take the name of an account that goes out of the trail."""
+    if not actor.is_admin:
+        mine = update(AuditEntry).where(AuditEntry.actor_id == actor.id)
+        session.execute(mine.values(actor=GONE))
+    for relation in ("to", "from"):
+        said, gone = (f'"{relation}": {json.dumps(name)}' for name in (actor.name, GONE))
+        about = update(AuditEntry).where(AuditEntry.details.contains(said, autoescape=True))
+        session.execute(about.values(details=func.replace(AuditEntry.details, said, gone)))
+    session.execute(update(AuditEntry).where(AuditEntry.target == actor.name).values(target=GONE))
 
 
 def trail(session: Session, before: str = "", limit: int = 50) -> list[AuditEntry]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import smtplib
 import ssl
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
 from typing import Protocol
 
+import structlog
+
 from app.settings import Settings
 
 SECONDS = 20.0  # that a mail server may take
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,30 @@ class Smtp:
         if self.settings.smtp_security == "tls":
             return smtplib.SMTP_SSL(host, port, timeout=SECONDS, context=ssl.create_default_context())
         return smtplib.SMTP(host, port, timeout=SECONDS)
+
+
+def send_all(sender: Sender, letters: Sequence[Letter]) -> int:
+    """Send letters; one that cannot be sent is logged and holds up no other. Returns how many went."""
+    sent = 0
+    for letter in letters:
+        try:
+            sender.send(letter)
+            sent += 1
+        except OSError as error:
+            log.error("a letter was not sent", reason=type(error).__name__)
+    return sent
+
+
+def told_of_change(name: str, email: str | None, what: str, origin: str) -> list[Letter]:
+    """The letter to whoever may not have been the one who changed `what`; none where there is no address."""
+    text = (
+        f"The {what} of the Tilewright account {name} was changed just now.\n\n"
+        "If that was you, there is nothing to do.\n"
+        f"If it was not, somebody else can sign in to it. Ask for a new password: {origin}/forgot\n"
+    )
+    return (
+        [Letter(to=email, subject=f"The {what} of your Tilewright account was changed", text=text)] if email else []
+    )
 
 
 def sender_of(settings: Settings) -> Sender:

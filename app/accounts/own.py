@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Select, delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from app.accounts import service
+from app.accounts import audit, service
 from app.accounts.models import KnownBrowser, PasswordReset, Role, User
 from app.db import Base, alone, now
 from app.errors import Conflict, InvalidForm
@@ -83,6 +83,7 @@ def erase(session: Session, user: str) -> None:
             )
         )
     )
+    audit.forget(session, service.as_viewer(row))
     session.execute(delete(User).where(User.id == user))
 
 

@@ -22,7 +22,9 @@ class SignInPage:
 
 @dataclass(frozen=True)
 class SignUpPage:
-    """`accounts/sign_up.html`. Posts `username`, `password`, `email` (may be empty), `next` to `/sign-up`."""
+    """`accounts/sign_up.html`. Posts `username`, `password`, `email` (may be empty), `time_zone`
+    (which a script fills in), `next` to `/sign-up`.
+    """
 
     next: str = "/"
     username: str = ""

@@ -81,6 +81,12 @@ def read_form(form: Mapping[str, str]) -> Preferences:
     return Preferences(**values)
 
 
+def at_home_in(time_zone: str, theme: Theme) -> Preferences | None:
+    """What a new account begins with: the zone that its browser named, if it is one, and the theme of its page."""
+    known = time_zone != Preferences.time_zone and not _problem("time_zone", time_zone)
+    return Preferences(theme=theme, time_zone=time_zone) if known else None
+
+
 @cache
 def time_zones() -> tuple[str, ...]:
     """The zones to choose from, by name: those of places, and UTC."""

@@ -10,12 +10,11 @@ import hashlib
 import secrets
 from datetime import timedelta
 
-import structlog
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from app.accounts import own, service
-from app.accounts.mail import Letter, Sender
+from app.accounts.mail import Letter, Sender, send_all
 from app.accounts.models import PasswordReset, User
 from app.db import Database, alone, new_id, now
 from app.errors import InvalidForm
@@ -24,7 +23,6 @@ LIVES = timedelta(hours=1)
 MOST = 3  # good letters that one account may have at a time
 ACCOUNTS = 5  # that one address gets letters for at a time
 STALE = "This letter is no longer good: it was used, or it is older than an hour, or a newer password was chosen."
-log = structlog.get_logger(__name__)
 
 
 def write_letters(database: Database, sender: Sender, origin: str, who: str) -> int:
@@ -34,14 +32,7 @@ def write_letters(database: Database, sender: Sender, origin: str, who: str) -> 
     """
     with database.write() as session:
         letters = [_letter(session, user, origin) for user in _wanted(session, who)]
-    sent = 0
-    for letter in letters:
-        try:
-            sender.send(letter)
-            sent += 1
-        except OSError as error:
-            log.error("a letter was not sent", reason=type(error).__name__)
-    return sent
+    return send_all(sender, letters)
 
 
 def holder(session: Session, token: str) -> User | None:

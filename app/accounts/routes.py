@@ -12,12 +12,12 @@ from app.accounts import brakes, service
 from app.accounts.brakes import KNOWN_COOKIE, KNOWN_DAYS, address_of
 from app.accounts.models import Preferences, User
 from app.accounts.pages import SignInPage, SignUpPage
-from app.accounts.preferences import preferences_of
+from app.accounts.preferences import at_home_in, keep, preferences_of
 from app.db import Reading, Writing, database_of
 from app.errors import InvalidForm, NotFound, NotSignedIn
 from app.security import Viewer, own_path, spend
 from app.settings import Settings
-from app.templating import keep_theme, render
+from app.templating import keep_theme, render, site_of
 
 COOKIE = "tilewright"
 _A_DAY = 24 * 3600
@@ -105,9 +105,10 @@ def sign_up(
     username: Field = "",
     password: Field = "",
     email: Field = "",
+    time_zone: Field = "",
     next: Field = "/",
 ) -> Response:
-    """Make an account, sign its browser in, and go on to `next`."""
+    """Make an account in the browser's time zone, sign its browser in, and go on to `next`."""
     settings = _settings(request)
     database = database_of(request)
     spend(database, f"sign-up:address:{address_of(request)}", settings.sign_up_tries, 3600)
@@ -116,6 +117,9 @@ def sign_up(
     except InvalidForm as error:
         page = _sign_up_page(next, username[:64], email[:254], error)
         return render(request, "accounts/sign_up.html", page, status=error.status)
+    chosen = at_home_in(time_zone, site_of(request).theme)
+    if chosen is not None:
+        keep(writing, user.id, chosen)
     return begin(request, writing, user, RedirectResponse(own_path(next), 303))
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.accounts.audit import note
 from app.accounts.models import Role, SignIn, User
 from app.db import Database, new_id, now
 from app.errors import InvalidForm
@@ -48,6 +49,9 @@ def sign_up(database: Database, username: str, password: str, email: str, role: 
     try:
         with database.write() as session:
             session.add(user)
+            if role != Role.LEARNER:
+                session.flush()
+                note(session, None, "make account", username, {"role": role})
     except IntegrityError as error:
         raise InvalidForm({"username": "That name is taken. Choose another one."}) from error
     return user
@@ -131,7 +135,12 @@ def viewer_of(session: Session, secret: str) -> Viewer | None:
         .join(SignIn, SignIn.user_id == User.id)
         .where(SignIn.secret_hash == _hash(secret), SignIn.expires_at > now())
     )
-    return None if user is None else Viewer(id=user.id, name=user.username, role=user.role)
+    return None if user is None else as_viewer(user)
+
+
+def as_viewer(user: User) -> Viewer:
+    """An account as whoever looks or acts."""
+    return Viewer(id=user.id, name=user.username, role=user.role)
 
 
 def find(session: Session, username: str) -> User | None:
@@ -141,6 +150,7 @@ def find(session: Session, username: str) -> User | None:
 
 def change_role(session: Session, user: User, role: Role) -> None:
     """Give `user` another role. All its browsers are signed out, so that no old page keeps the old rights."""
+    note(session, None, "change role", user.username, {"before": user.role, "role": role})
     user.role = role
     session.execute(delete(SignIn).where(SignIn.user_id == user.id))
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.accounts import own, resets, service
 from app.accounts.brakes import address_of
-from app.accounts.mail import Sender
+from app.accounts.mail import Sender, send_all, told_of_change
 from app.accounts.models import User
 from app.accounts.pages import ForgotPage, ResetPage, SettingsPage
 from app.accounts.preferences import CAPS, EDITOR_KEYS, RETENTIONS, Preferences, keep, preferences_of, read_form
@@ -73,15 +73,22 @@ def change_email(
 
 @router.post("/settings/password")
 def change_password(
-    request: Request, viewer: SignedIn, reading: Reading, writing: Writing, password: Field = "", new: Field = ""
+    request: Request,
+    background: BackgroundTasks,
+    viewer: SignedIn,
+    reading: Reading,
+    writing: Writing,
+    password: Field = "",
+    new: Field = "",
 ) -> Response:
-    """Change my password; every other browser is signed out."""
+    """Change my password; every other browser is signed out, and a letter says so."""
     try:
         _prove(request, reading, viewer, password, "old_password")
         hashed = _hashed(new)
     except InvalidForm as error:
         return _refused(request, reading, viewer, error)
     user = own.change_password(writing, viewer.id, hashed)
+    _tell(request, background, user)
     return begin(request, writing, user, RedirectResponse("/settings?saved=password", 303))
 
 
@@ -144,20 +151,33 @@ def reset_page(request: Request, session: Reading, token: str = "") -> Response:
 
 
 @router.post("/reset")
-def reset(request: Request, reading: Reading, writing: Writing, token: Field = "", new: Field = "") -> Response:
-    """Choose a new password. Every browser that was signed in is signed out, also a thief's."""
+def reset(
+    request: Request,
+    background: BackgroundTasks,
+    reading: Reading,
+    writing: Writing,
+    token: Field = "",
+    new: Field = "",
+) -> Response:
+    """Choose a new password. Every browser that was signed in is signed out, also a thief's; a letter says so."""
     spend(database_of(request), f"reset:{address_of(request)}", 20, 3600)
     good = resets.holder(reading, token)
     reading.close()  # before the other one asks for a connection
     try:
         if good is None:
             raise InvalidForm({"form": resets.STALE})
-        resets.choose(writing, token, _hashed(new))
+        _tell(request, background, resets.choose(writing, token, _hashed(new)))
     except InvalidForm as error:
         stale = "form" in error.problems
         page = ResetPage("" if stale else token, good.username if good else "", stale, error.problems)
         return render(request, "accounts/reset.html", page, status=410 if stale else error.status)
     return RedirectResponse("/sign-in", 303)
+
+
+def _tell(request: Request, background: BackgroundTasks, user: User) -> None:
+    """Send word of a new password once the answer has left, so that a slow mail server holds nobody up."""
+    letters = told_of_change(user.username, user.email, "password", _settings(request).origin)
+    background.add_task(send_all, request.app.state.sender, letters)
 
 
 def _prove(request: Request, session: Session, viewer: Viewer, password: str, field: str) -> None:

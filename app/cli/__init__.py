@@ -212,14 +212,17 @@ def user_role(username: Username, role: Annotated[str, typer.Argument(help="lear
 def user_password(username: Username, password: Password) -> None:
     """Set an account's password; its browsers are signed out."""
     from app.accounts import service
+    from app.accounts.mail import send_all, sender_of, told_of_change
     from app.db import Database
 
+    settings = Settings()
     hashed = service.hash_password(password)
-    with Database(Settings().database).write() as session:
+    with Database(settings.database).write() as session:
         user = service.find(session, username)
         if user is None:
             raise InvalidForm({"username": f"There is no account {username}."})
         service.change_password(session, user, hashed)
+    send_all(sender_of(settings), told_of_change(user.username, user.email, "password", settings.origin))
     typer.echo(f"The password of {username} is changed, and every browser signed out.")
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.deflist import deflist_plugin
@@ -34,6 +35,7 @@ from app.course.formulas import FormulaError, render_formula_plain
 PLACEHOLDER_SIGNS = re.compile("[\ue000\ue001]")  # private use: stand for a formula while the rest is cleaned
 PLACEHOLDER = re.compile("\ue000(\\d+)\ue001")
 MOST_FORMULAS = 100
+DEEPEST = 40  # levels of nesting, of which a list takes two; the parser drops what is deeper than its own limit
 LEARNER_TAGS = frozenset(
     [
         *("a", "blockquote", "br", "code", "dd", "del", "dl", "dt", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol"),
@@ -62,9 +64,21 @@ def highlight_code(source: str, language: str) -> str:
 
 def base_parser(*, html: bool) -> MarkdownIt:
     """CommonMark with tables, strike-through, definition lists and footnotes. Links are never made by guessing."""
-    parser = MarkdownIt("commonmark", {"html": html, "highlight": None})
+    parser = MarkdownIt("commonmark", {"html": html, "highlight": None, "maxNesting": 2 * DEEPEST})
+    parser.block.ruler.before("table", "too_deep", _too_deep)
     parser.enable(["table", "strikethrough"]).use(deflist_plugin).use(footnote_plugin)
     return parser
+
+
+def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """What nests deeper than anybody reads stands as it was typed, so that no word of it is lost."""
+    if state.level < DEEPEST or silent:
+        return False
+    token = state.push("code_block", "code", 0)
+    token.content = state.getLines(start, end, state.blkIndent, False)
+    token.map = [start, end]
+    state.line = end
+    return True
 
 
 @lru_cache(maxsize=1)

@@ -64,6 +64,5 @@ def _target(row: Unlock) -> unlocks.Target:
 
 
 def _line(row: Unlock, name: str) -> UnlockedLine:
-    addresses = {Scope.COURSE.value: "/tracks", Scope.TOPIC.value: f"/topics/{row.item}"}
-    href = addresses.get(row.scope, f"/{row.scope}s/{row.item}")
-    return UnlockedLine(target=str(_target(row)), title=name, href=href, source=row.source, at=row.at)
+    what = _target(row)
+    return UnlockedLine(target=str(what), title=name, href=what.href, source=row.source, at=row.at)

@@ -14,6 +14,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from app.accounts import audit
+from app.accounts.models import User
+from app.accounts.service import as_viewer
 from app.course.access import Opened
 from app.course.models import Kind, Link
 from app.course.snapshot import Snapshot
@@ -36,6 +39,11 @@ class Target:
 
     def __str__(self) -> str:
         return self.scope.value if self.scope is Scope.COURSE else f"{self.scope.value}:{self.item}"
+
+    @property
+    def href(self) -> str:
+        """Where that is."""
+        return "/tracks" if self.scope is Scope.COURSE else f"/{self.scope.value}s/{self.item}"
 
 
 def target(text: str, snapshot: Snapshot) -> Target:
@@ -106,6 +114,12 @@ def grant(
         )
     )
     session.flush()
+    who = session.get_one(User, user)
+    giver = session.get(User, given_by) if given_by else None
+    actor = who if source is Source.CODE else giver
+    to = "" if actor is who else who.username
+    details = {"to": to, "opens": str(what), "source": source, "code": code}
+    audit.note(session, as_viewer(actor) if actor else None, "unlock", what.href, details)
     return True
 
 
@@ -114,6 +128,9 @@ def take_back(session: Session, user: str, what: Target) -> int:
     mine = (Unlock.user_id == user, Unlock.scope == what.scope.value, Unlock.item == what.item)
     count = len(session.scalars(select(Unlock).where(*mine)).all())
     session.execute(delete(Unlock).where(*mine))
+    if count:
+        name = session.get_one(User, user).username
+        audit.note(session, None, "take back unlock", what.href, {"from": name, "opens": str(what)})
     return count
 
 
@@ -145,6 +162,9 @@ def new_code(
     )
     session.add(row)
     session.flush()
+    by = session.get(User, created_by) if created_by else None
+    details = {"code": row.id, "opens": str(what), "uses": most, "days": days, "note": row.note}
+    audit.note(session, as_viewer(by) if by else None, "make code", what.href, details)
     return "-".join(plain[at : at + 4] for at in range(0, LENGTH, 4)), row
 
 
@@ -186,7 +206,9 @@ def revoke(session: Session, code_id: str) -> UnlockCode:
     row = session.get(UnlockCode, code_id, with_for_update=True)
     if row is None:
         raise InvalidForm({"code": f"There is no code {code_id}."})
-    row.revoked_at = row.revoked_at or now()
+    if row.revoked_at is None:
+        row.revoked_at = now()
+        audit.note(session, None, "withdraw code", Target(Scope(row.scope), row.item).href, {"code": row.id})
     return row
 
 

@@ -59,6 +59,15 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """What to begin with, for whoever has read and passed nothing."""
+
+    title: str
+    href: str
+    why: str
+
+
+@dataclass(frozen=True)
 class ProgressPage:
     """`progress/show.html`."""
 
@@ -67,6 +76,7 @@ class ProgressPage:
     drills_passed: int
     items_read: int
     scores: tuple[Score, ...] = ()  # newest first
+    begin: Beginning | None = None  # None once anything is read or passed
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from datetime import datetime
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.course import journey
 from app.course.access import View
 from app.course.models import Kind, Link
 from app.db import alone, now
 from app.progress.models import Reading
-from app.progress.pages import ProgressGroup, ProgressItem, ProgressPage, Score, Standing
+from app.progress.pages import Beginning, ProgressGroup, ProgressItem, ProgressPage, Score, Standing
 from grader.drill import Drill
 
 
@@ -80,7 +81,13 @@ def overview(
         tracks=groups_by_track(view, drills, standings),
         drills_passed=sum(drill in drills for drill in standings.passed),
         items_read=sum(kind_and_id in standings.read for kind_and_id in _readable(view)),
+        begin=None if standings.read or standings.passed else _beginning(view),
     )
+
+
+def _beginning(view: View) -> Beginning | None:
+    step = next(iter(journey.ahead(view, frozenset(), limit=1)), None)
+    return None if step is None else Beginning(journey.title_of(view, step.link), step.link.href, step.why)
 
 
 def title_of(link: Link, view: View, drills: Mapping[str, Drill]) -> str | None:

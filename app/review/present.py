@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import TypedDict
 
+from markupsafe import Markup
 from sqlalchemy.orm import Session
 
 from app.accounts.preferences import Preferences
@@ -95,15 +97,9 @@ def _asked(view: View, key: Key, memory: Memory, chosen: Preferences, at: dateti
     prompt = prompt_of(view, key)
     shown = opened and prompt is not None
     return Asked(
-        key=str(key),
-        title=title_of(view, key),
-        href=_href(key),
-        kind=key.kind,
-        ask=prompt.ask if prompt is not None else None,
+        **_about(view, key, memory, at),
         answer=prompt.answer if shown and prompt is not None else None,
         grades=_grades(memory, chosen.retention, at) if shown else (),
-        recall=_percent(recall(memory, at)),
-        leech=memory.leech,
         last=memory.last_review,
     )
 
@@ -117,25 +113,35 @@ def _grades(memory: Memory, retention: float, at: datetime) -> tuple[GradeButton
 
 
 def _line(view: View, key: Key, memory: Memory, at: datetime) -> ReviewLine:
-    prompt = prompt_of(view, key)
     return ReviewLine(
-        key=str(key),
-        title=title_of(view, key),
-        href=_href(key),
-        kind=key.kind,
-        ask=prompt.ask if prompt is not None else None,
-        recall=_percent(recall(memory, at)),
+        **_about(view, key, memory, at),
         due=memory.due,
         lapses=memory.lapses,
-        leech=memory.leech,
         suspended=memory.suspended,
         new=memory.new,
     )
 
 
-def _href(key: Key) -> str:
-    return f"/{key.kind}s/{key.item}" + (f"#prompt-{key.prompt}" if key.prompt else "")
+class _About(TypedDict):
+    """What the page of the day and the list of all say of an item alike."""
+
+    key: str
+    title: str
+    href: str
+    kind: str
+    ask: Markup | None
+    recall: int | None
+    leech: bool
 
 
-def _percent(chance: float | None) -> int | None:
-    return None if chance is None else round(100 * chance)
+def _about(view: View, key: Key, memory: Memory, at: datetime) -> _About:
+    prompt, chance = prompt_of(view, key), recall(memory, at)
+    return _About(
+        key=str(key),
+        title=title_of(view, key),
+        href=f"/{key.kind}s/{key.item}" + (f"#prompt-{key.prompt}" if key.prompt else ""),
+        kind=key.kind,
+        ask=prompt.ask if prompt is not None else None,
+        recall=None if chance is None else round(100 * chance),
+        leech=memory.leech,
+    )

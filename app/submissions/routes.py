@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Depends, Form, Header, Request
 from fastapi.responses import RedirectResponse, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from app.accounts.models import User
@@ -46,56 +48,40 @@ class Refused(InvalidForm):
         self.handed = handed
 
 
-Field = Annotated[str, Form()]
+class Sent(BaseModel):
+    """What the editor's form sends, by either of its buttons."""
+
+    source: str = ""
+    lane: str = Lane.CPU
+    token: str = ""
+    mode: str = ""  # the prediction
+    words: str = ""
+
+    def handed(self, drill: str, viewer: Viewer | None) -> Handed:
+        """The form as a submission by `viewer`."""
+        user, source = viewer.id if viewer else None, unix_lines(self.source)
+        return Handed(user, drill, self.lane, source, self.token, mode=self.mode, words=self.words)
+
+
+SentForm = Annotated[Sent, Form()]
 
 
 @router.post("/drills/{drill}/submissions")
-def create(
-    request: Request,
-    drill: str,
-    viewer: SignedIn,
-    session: Writing,
-    source: Field = "",
-    lane: Field = Lane.CPU,
-    token: Field = "",
-    mode: Field = "",
-    words: Field = "",
-) -> Response:
+def create(request: Request, drill: str, viewer: SignedIn, session: Writing, sent: SentForm) -> Response:
     """Hand in; the same form again leads to the same submission."""
-    text = unix_lines(source)
-    handed = Handed(viewer.id, drill, lane, text, token, mode=mode, words=words)
-    submission = _submit(request, session, handed)
+    submission = _submit(request, session, sent.handed(drill, viewer))
     return RedirectResponse(f"/submissions/{submission.id}", 303)
 
 
 @router.post("/drills/{drill}/runs")
-def run(
-    request: Request,
-    drill: str,
-    viewer: Anyone,
-    session: Writing,
-    source: Field = "",
-    lane: Field = Lane.CPU,
-    token: Field = "",
-    mode: Field = "",
-    words: Field = "",
-) -> Response:
+def run(request: Request, drill: str, viewer: Anyone, session: Writing, sent: SentForm) -> Response:
     """Run the visible cases: no attempt. Visitors may too, within strict limits."""
     settings: Settings = request.app.state.settings
     secret = "" if viewer else visitors.admit(request, settings)
-    handed = Handed(
-        user=viewer.id if viewer else None,
-        drill=drill,
-        lane=lane,
-        source=unix_lines(source),
-        token=f"run-{token[-60:]}"
-        if TOKEN.fullmatch(token)
-        else "",  # both buttons of one form carry the same token
-        trial=True,
-        visitor=visitors.hashed(secret) if secret else None,
-        mode=mode,
-        words=words,
-    )
+    # Both buttons of one form carry the same token, and a run is not the submission.
+    token = f"run-{sent.token[-60:]}" if TOKEN.fullmatch(sent.token) else ""
+    visitor = visitors.hashed(secret) if secret else None
+    handed = replace(sent.handed(drill, viewer), token=token, trial=True, visitor=visitor)
     submission = _submit(request, session, handed)
     response = RedirectResponse(f"/submissions/{submission.id}", 303)
     if secret:

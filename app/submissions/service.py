@@ -18,6 +18,10 @@ from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.orm import Session
 
 from app import jobs
+from app.accounts.audit import note as audit
+from app.accounts.models import User
+from app.accounts.service import as_viewer
+from app.course.unlock_tables import Source
 from app.db import alone, new_id, now
 from app.errors import Conflict, InvalidForm, NotFound, TooMany, Unavailable
 from app.jobs import Ended, Jobs, Priority
@@ -311,6 +315,17 @@ def _end(session: Session, queue: Jobs, submission: Submission, run: Run, verdic
         _add_events(session, submission.id, [("retrying", "")])
     else:
         _add_events(session, submission.id, [("decided", "")])
+        if verdict.outcome is Outcome.ACCEPTED and submission.user_id is not None and not submission.trial:
+            _note_earned(session, submission.user_id, submission, run)
+
+
+def _note_earned(session: Session, user: str, submission: Submission, run: Run) -> None:
+    """The first pass of a drill opens what needs it, so the trail of unlocks has it."""
+    mine = (Submission.user_id == user, Submission.drill == submission.drill, Submission.trial.is_(False))
+    accepted = select(Run.id).join(Submission, Submission.id == Run.submission_id).where(*mine)
+    if session.scalar(accepted.where(Run.outcome == Outcome.ACCEPTED, Run.id != run.id).limit(1)) is None:
+        details = {"opens": "what needs it", "source": Source.EARNED, "with": submission.id}
+        audit(session, as_viewer(session.get_one(User, user)), "unlock", f"/drills/{submission.drill}", details)
 
 
 def _tries(session: Session, run: Run) -> list[Run]:

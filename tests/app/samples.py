@@ -39,6 +39,7 @@ from app.practice.pages import (
 )
 from app.practice.texts import Text
 from app.progress.pages import (
+    Beginning,
     BookmarkLine,
     BookmarksPage,
     KeptNote,
@@ -82,6 +83,7 @@ from tests.app.course_samples import COURSE, HOSTILE, LONG
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+BEGINNING = Beginning("The memory hierarchy", "/cards/memory", "begins FlashAttention")
 NOW = datetime(2025, 11, 30, 14, 2, 11, tzinfo=UTC)
 SOURCE = """import torch
 import triton
@@ -812,7 +814,7 @@ SAMPLES: dict[str, tuple[str, DataclassInstance]] = {
         HistoryPage(tuple(replace(r, sentence=f"{LONG} {HOSTILE}") for r in ROWS * 25), None, None),
     ),
     "progress/usual": ("progress/show.html", ProgressPage(TOPICS, TOPICS[:1], 1, 2, SCORES)),
-    "progress/empty": ("progress/show.html", ProgressPage((), (), 0, 0)),
+    "progress/empty": ("progress/show.html", ProgressPage((), (), 0, 0, (), BEGINNING)),
     "progress/long": (
         "progress/show.html",
         ProgressPage(

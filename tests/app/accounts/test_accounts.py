@@ -12,6 +12,7 @@ from sqlalchemy import func, select, update
 
 from app.accounts import service
 from app.accounts.models import Role, SignIn, User
+from app.accounts.preferences import preferences_of
 from app.accounts.routes import COOKIE
 from app.db import Database, now
 from app.errors import InvalidForm
@@ -22,6 +23,22 @@ GOOD = {"username": "Ada.Lovelace", "password": "correct horse", "email": "ada@e
 
 def sign_up(browser: Browser, **changes: str) -> int:
     return browser.post("/sign-up", data={**GOOD, **changes}).status_code
+
+
+@pytest.mark.parametrize(
+    ("named", "kept"),
+    [("Europe/Berlin", "Europe/Berlin"), ("", "UTC"), ("Mars/Olympus", "UTC")],
+)
+def test_an_account_begins_in_the_time_zone_of_its_browser(
+    browser: Browser, database: Database, named: str, kept: str
+) -> None:
+    browser.cookies.set("theme", "dark")
+    answer = browser.post("/sign-up", data={**GOOD, "time_zone": named})
+    assert answer.status_code == 303
+    assert "theme=auto" not in str(answer.headers)  # the zone brings no other choice along
+    with database.read() as session:
+        user = session.scalars(select(User.id)).one()
+        assert preferences_of(session, user).time_zone == kept
 
 
 def test_from_sign_up_to_sign_out(browser: Browser, database: Database) -> None:

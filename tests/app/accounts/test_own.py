@@ -34,6 +34,7 @@ from app.submissions.grades.models import Mark, MarksText
 from grader.verdict import Outcome
 from tests.app.accounts.test_accounts import GOOD, sign_up
 from tests.app.accounts.test_preferences import FORM
+from tests.app.accounts.test_resets import Kept
 from tests.app.conftest import Browser
 from tests.app.submissions.conftest import live_run, record, start, verdict
 from tests.app.submissions.test_routes import hand_in
@@ -77,16 +78,22 @@ def test_what_cannot_be_set_is_said(browser: Browser, ada: str) -> None:
     assert "Choose a zone of the list." in answer.text
 
 
-def test_the_password_changes_and_other_browsers_are_out(browser: Browser, application: FastAPI, ada: str) -> None:
+def test_the_password_changes_and_other_browsers_are_out(
+    browser: Browser, application: FastAPI, ada: str, database: Database
+) -> None:
     phone = Browser(application)
     assert phone.post("/sign-in", data=ADA).status_code == 303
     wrong = browser.post("/settings/password", data={"password": "wrong horse", "new": "another phrase"})
     assert wrong.status_code == 422
     short = browser.post("/settings/password", data={"password": PASSWORD, "new": "short"})
     assert "at least 8" in short.text
-    assert (
-        browser.post("/settings/password", data={"password": PASSWORD, "new": "another phrase"}).status_code == 303
-    )
+    with database.write() as session:
+        session.get_one(User, ada).email = "ada@example.org"
+    application.state.sender = post = Kept()
+    changed = browser.post("/settings/password", data={"password": PASSWORD, "new": "another phrase"})
+    assert changed.status_code == 303
+    [letter] = post.letters
+    assert letter.to == "ada@example.org" and "/forgot" in letter.text and "another phrase" not in letter.text
     assert browser.get("/progress").status_code == 200
     assert phone.get("/progress").status_code == 303
     assert Browser(application).post("/sign-in", data=ADA).status_code == 422

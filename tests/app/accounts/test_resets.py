@@ -58,6 +58,7 @@ def test_from_forgotten_to_chosen(browser: Browser, application: FastAPI, post: 
     assert stranger.post("/reset", data={"token": token, "new": "short"}).status_code == 422
     assert stranger.post("/reset", data={"token": token, "new": "another phrase"}).headers["location"] == "/sign-in"
     assert browser.get("/progress").status_code == 303  # whoever was signed in is out
+    assert "was changed" in post.letters[1].subject and len(post.letters) == 2
     assert stranger.post("/reset", data={"token": token, "new": "a third phrase"}).status_code == 410
     assert Browser(application).post("/sign-in", data={**GOOD, "password": "another phrase"}).status_code == 303
 

@@ -152,3 +152,12 @@ def test_good_text_keeps_its_form() -> None:
 )
 def test_long_texts_end_in_time(text: str) -> None:
     assert_harmless(render_untrusted(text))
+
+
+@pytest.mark.parametrize("mark", ["- ", "> ", "1. ", "> - "])
+def test_no_word_is_lost_however_deep_it_is_nested(mark: str) -> None:
+    indent = " " * (len(mark) if mark.strip() != ">" else 0)
+    nested = [f"{mark if '>' in mark else indent}" * depth + f"{mark}word{depth}" for depth in range(60)]
+    shown = render_untrusted("\n".join(nested))
+    assert [f"word{depth}" for depth in range(60) if f"word{depth}" not in shown] == []
+    assert shown.count("<ul>") + shown.count("<ol>") + shown.count("<blockquote>") >= 15

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -10,6 +11,8 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import select, update
 
+from app.accounts import audit, own
+from app.accounts.models import Role
 from app.course import unlocks
 from app.course.access import Opened, View, access_of, visible_to
 from app.course.models import Access, Kind, Link
@@ -202,3 +205,33 @@ def test_the_list_of_drills_says_which_are_locked(browser: Browser) -> None:
     assert "is-locked" in row.split("</li>")[0]
     row = page[page.index('href="/drills/tiled_softmax"') :][:1500]
     assert "is-locked" not in row.split("</li>")[0]
+
+
+def acts(database: Database) -> list[tuple[str, str, str, dict[str, object]]]:
+    with database.read() as session:
+        rows = reversed(audit.trail(session))
+        return [(row.actor, row.action, row.target, json.loads(row.details)) for row in rows]
+
+
+def test_the_trail_tells_of_every_code_and_unlock_and_forgets_who_left(database: Database) -> None:
+    ada, bob = add_user(database, "ada"), add_user(database, "bob", Role.ADMIN)
+    code = make_code(database)
+    redeem(database, ada, code)
+    redeem(database, ada, code)  # twice is once
+    with database.write() as session:
+        assert unlocks.grant(session, ada, Target(Scope.COURSE), Source.GRANT, given_by=bob)
+        assert unlocks.take_back(session, ada, Target(Scope.COURSE)) == 1
+        unlocks.revoke(session, unlocks.codes(session)[0].id)
+    told = acts(database)
+    assert [(who, what, where) for who, what, where, _ in told] == [
+        (audit.CONSOLE, "make code", "/topics/kernels"),
+        ("ada", "unlock", "/topics/kernels"),
+        ("bob", "unlock", "/tracks"),
+        (audit.CONSOLE, "take back unlock", "/tracks"),
+        (audit.CONSOLE, "withdraw code", "/topics/kernels"),
+    ]
+    assert told[1][3]["code"] == told[0][3]["code"] and told[2][3]["to"] == "ada"
+    with database.write() as session:
+        own.erase(session, ada)
+    assert "ada" not in json.dumps(acts(database)).replace("bob", "")
+    assert [who for who, *_ in acts(database)][1:3] == [audit.GONE, "bob"]
