@@ -3,8 +3,8 @@
 A million submissions on a private PostgreSQL, a hundred thousand on SQLite, each with its run and an event. The
 same learner with the same forty submissions asks both servers in turn, over loopback, so that a busy machine slows
 both.
-Prints p50, p99 and their ratios: the aim for the p99s is 1.5, and the p50s tell growth from noise. `ROWS=1000` fills
-less, `ASKS=50` asks less.
+Prints p50, p99 and their ratios: the aim for the p99s is 1.5, and the p50s tell growth from noise. `ROWS=1000`
+fills less, `ASKS=50` asks less.
 """
 
 import contextlib
