@@ -92,7 +92,7 @@ function errorsOf(kind) {
 
 // --- drawing --------------------------------------------------------------------------------------------------------
 
-const BOX = { left: 56, right: 572, top: 24, bottom: 300, low: -3, high: 3 };
+const BOX = { left: 66, right: 612, top: 24, bottom: 300, low: -3, high: 3 };
 const xOf = (length) => BOX.left + (BOX.right - BOX.left) * (Math.log2(length) - 4) / (Math.log2(LONGEST) - 4);
 const yOf = (error) => {
   const power = Number.isFinite(error) ? Math.log10(Math.max(error, 10 ** BOX.low)) : BOX.high;
@@ -119,7 +119,7 @@ function frame() {
     parts.push(draw("text", { x: xOf(length), y: BOX.bottom + 20, "text-anchor": "middle" }, length.toLocaleString("en")));
   }
   parts.push(draw("text", { x: (BOX.left + BOX.right) / 2, y: BOX.bottom + 42, "text-anchor": "middle" }, "length in tokens, tiles of 64"));
-  parts.push(draw("text", { x: BOX.left - 44, y: 12, class: "name" }, "error ÷ tolerance"));
+  parts.push(draw("text", { x: BOX.left - 54, y: 12, class: "name" }, "error ÷ tolerance"));
   return parts;
 }
 
@@ -139,7 +139,7 @@ function curves(errors, at) {
   FAULTS.forEach(([fault], k) => {
     parts.push(draw("circle", { class: `d-dot k${k}`, cx: xOf(LENGTHS[at]), cy: yOf(errors[fault][at]), r: 5.5 }));
   });
-  parts.push(draw("text", { x: BOX.right + 6, y: yOf(1) + 4, class: "tol" }, "tolerance"));
+  parts.push(draw("text", { x: BOX.left + 8, y: yOf(1) - 7, class: "tol" }, "tolerance"));
   return parts;
 }
 

@@ -52,7 +52,7 @@ const SHARED = 227 * KIB, REGISTERS = 256 * KIB, LENGTH = 8192;
 
 const tileMemory = {
   title: "What a tile takes on the chip",
-  size: [480, 196],
+  size: [480, 184],
   controls: [
     slider("rows", "Query rows of a tile", [16, 32, 64, 128, 192, 256], 3),
     slider("keys", "Keys of a tile", [16, 32, 64, 128, 176, 256], 3),
@@ -153,7 +153,7 @@ const MODELS = [
 
 const contextCache = {
   title: "How context becomes memory",
-  size: [480, 110],
+  size: [480, 96],
   controls: [
     slider("context", "Tokens of a sequence", [1, 2, 4, 8, 16, 32, 64, 128].map((k) => k * 1024), 3),
     slider("sequences", "Sequences at once", [1, 2, 4, 8, 16, 32, 64, 128, 256], 4),
