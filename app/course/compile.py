@@ -17,14 +17,24 @@ from markupsafe import Markup
 
 from app.course.authored import render_blocks, render_line, render_sections
 from app.course.course_file import FILE, policy_of
-from app.course.editorials import compile_editorials
+from app.course.editorials import Editorials, compile_editorials
 from app.course.folder import GLOSSARY, Folder, read_folder
 from app.course.formulas import Stylesheet
 from app.course.index import build_index
 from app.course.items import build_card, build_question, build_track
 from app.course.lint import Course, lint
 from app.course.models import Card, DrillRef, Item, Kind, Link, Question, Term, Topic, Track
-from app.course.passages import Passage, of_card, of_drill, of_question, of_tags, of_term, of_topic, of_track
+from app.course.passages import (
+    Passage,
+    of_card,
+    of_drill,
+    of_editorial,
+    of_question,
+    of_tags,
+    of_term,
+    of_topic,
+    of_track,
+)
 from app.course.problems import Problem
 from app.course.schema import CourseMeta
 from app.course.scope import Page, Scope
@@ -88,7 +98,9 @@ def compile_course(root: Path, drills: Mapping[str, DrillRef]) -> Compiled:
         statements=MappingProxyType(statements),
         editorials=MappingProxyType(dict(editorials.sections)),
         worked=MappingProxyType({page.file: tuple(page.worked.values()) for page in pages if page.worked}),
-        search=build_index(_passages(shelves, topics, terms, zip(drills.values(), contracts, strict=True))),
+        search=build_index(
+            _passages(shelves, topics, terms, zip(drills.values(), contracts, strict=True), editorials)
+        ),
         aliases=MappingProxyType(_aliases(folder)),
         policy=policy_of(folder.course),
         math_css=styles.text(),
@@ -113,13 +125,19 @@ class _Shelves(NamedTuple):
 
 
 def _passages(
-    shelves: _Shelves, topics: Iterable[Topic], terms: Iterable[Term], drills: Iterable[tuple[DrillRef, Page]]
+    shelves: _Shelves,
+    topics: Iterable[Topic],
+    terms: Iterable[Term],
+    drills: Iterable[tuple[DrillRef, Page]],
+    editorials: Editorials,
 ) -> Iterator[Passage]:
     """Everything that can be searched, in the order in which equals are listed."""
     yield from (passage for card in shelves.cards.values() for passage in of_card(card))
     yield from (passage for question in shelves.questions.values() for passage in of_question(question))
     yield from (passage for track in shelves.tracks.values() for passage in of_track(track))
-    yield from (of_drill(drill, page.take_words()) for drill, page in drills)
+    for drill, page in drills:
+        yield of_drill(drill, page.take_words())
+        yield from of_editorial(drill, editorials.sections.get(drill.id, ()))
     yield from (of_term(term) for term in terms)
     yield from (of_topic(topic) for topic in topics)
     yield from of_tags(*shelves)

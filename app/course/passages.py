@@ -1,7 +1,7 @@
 """What can be searched: the course cut into passages, each with the address it is found under and who may find it.
 
 Nothing is left out here for being guarded: a passage says that it is, and `search.shows` asks the reader's view.
-The editorials of drills are not searched at all: they are for whoever passed.
+That holds for the answers of questions and for the editorials of drills, which are for whoever passed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Passage:
     """A piece of text under one address. `anchor` and `heading` are empty for the head of an item.
 
     `link` is the item or drill that it belongs to, None for terms, topics and tags. `guarded` marks a part of a
-    question's answer.
+    question's answer or of a drill's editorial.
     """
 
     shelf: Shelf
@@ -80,6 +80,12 @@ def of_track(track: Track) -> Iterator[Passage]:
 def of_drill(drill: DrillRef, statement: str) -> Passage:
     text = f"{drill.summary} {LOOSE.sub('', statement)}"
     return Passage(Shelf.DRILL, drill.id, drill.title, drill.link.href, "", text, drill.tags, drill.link)
+
+
+def of_editorial(drill: DrillRef, sections: tuple[Section, ...]) -> Iterator[Passage]:
+    for section in sections:
+        href, heading = f"{drill.link.href}/editorial#{section.id}", f"Editorial: {section.title}"
+        yield Passage(Shelf.DRILL, drill.id, drill.title, href, heading, section.text, (), drill.link, guarded=True)
 
 
 def of_term(term: Term) -> Passage:

@@ -59,7 +59,7 @@ def shows(view: View, passage: Passage) -> bool:
     if passage.link is None:
         return passage.id in view.terms
     if passage.link.kind is Kind.DRILL:
-        return passage.id in view.drills
+        return passage.id in view.drills and (not passage.guarded or view.may_read_editorial(passage.id))
     item = view.item(passage.link)
     if item is None:
         return False

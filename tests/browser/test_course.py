@@ -41,6 +41,14 @@ SENT = """async (address) => {
   const html = await (await fetch(address)).text();
   return new DOMParser().parseFromString(html, "text/html").querySelector("[data-live] .live-plot").innerHTML;
 }"""
+TORN = """() => [...document.querySelectorAll("main *")].filter((e) => /grid|flex/.test(getComputedStyle(e).display)
+  && e.querySelector(":scope > :is(.num, .katex, code, em, strong)")
+  && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())).map((e) => e.textContent)"""
+WIDE = """() => {
+  for (const each of document.querySelectorAll(".listing details")) each.open = true;
+  const all = [...document.querySelectorAll("main :is(.table-scroll, pre)")];
+  return all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent);
+}"""
 CARD_BYTES = 150_000  # without the editor, as sent, compressed
 
 
@@ -97,12 +105,16 @@ def test_a_changed_input_changes_what_follows_and_the_address(watched: Watched, 
     assert value.inner_text().endswith("128\u202fKiB")
     given.fill("16")
     expect(value).to_have_text("256\u202fKiB")
+    quoted = page.locator(".num[data-ref^='token.']").first
+    expect(quoted).to_have_class("num as-printed")
+    expect(quoted).to_have_attribute("title", "for the inputs as printed")
     page.wait_for_url("**/cards/kv-cache?token.h=16")
     page.reload()
     block.scroll_into_view_if_needed()
     expect(value).to_have_text("256\u202fKiB")
     block.get_by_role("button", name="Reset").click()
     expect(value).to_have_text("128\u202fKiB")
+    expect(quoted).to_have_class("num")
     page.wait_for_url("**/cards/kv-cache")
     watched.assert_clean()
 
@@ -231,6 +243,8 @@ def test_a_card_is_light_and_nothing_in_it_moves(browser: Browser, course: str, 
         sent = weigh(watched.page, f"{course}/cards/{path.stem}")
         assert 0 < sent <= CARD_BYTES
         assert watched.shift() <= 0.02  # a face for a rare sign moves a line by less than that
+        assert watched.page.evaluate(TORN) == [], "words of one sentence stand in cells of their own"
+        assert size is PHONE or watched.page.evaluate(WIDE) == [], "a table or program scrolls on a desk"
         context.close()
 
 

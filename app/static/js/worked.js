@@ -1,5 +1,6 @@
 // Worked numbers whose inputs a reader may change. The table is the server's; this puts a field in place of each given
-// number and recomputes the rest as one types. The address keeps the inputs: ?block.name=value.
+// number and recomputes the rest as one types. The address keeps the inputs: ?block.name=value. Numbers of the text that
+// come from a changed block are marked: they hold for the inputs as printed.
 
 import { compute } from "./arithmetic.js";
 
@@ -44,6 +45,7 @@ function bring(figure) {
   foot.append(state, reset);
   figure.append(foot);
 
+  const quoted = document.querySelectorAll(`.num[data-ref^="${block}."]`);
   const changed = () => [...fields].filter(([, { input, written }]) => input.value !== written);
   const names = new Map(rows.map((row) => [row.name, cells.get(row.name).closest("tr").querySelector("th").textContent]));
 
@@ -65,10 +67,15 @@ function bring(figure) {
     }
     const any = Object.keys(inputs).length > 0;
     const results = rows.filter((row) => row.kind === "result" && found[row.name].text).map((row) => `${names.get(row.name)} ${found[row.name].text}`);
+    for (const number of quoted) {
+      number.classList.toggle("as-printed", any);
+      number.toggleAttribute("title", any);
+      if (any) number.title = "for the inputs as printed";
+    }
     foot.classList.toggle("visually-hidden", !any);
     foot.classList.toggle("is-wrong", wrong.length > 0);
     reset.hidden = !any;
-    state.replaceChildren(wrong.join(" ") || (any ? "Your numbers; the text keeps its own." : "Change a number to see the others follow."));
+    state.replaceChildren(wrong.join(" ") || (any ? (quoted.length ? "Your numbers; the text keeps those of the inputs as printed, dotted." : "Your numbers.") : "Change a number to see the others follow."));
     if (any && !wrong.length) {
       const said = document.createElement("span");
       said.className = "visually-hidden";

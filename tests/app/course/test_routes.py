@@ -101,6 +101,12 @@ def test_a_draft_is_in_no_list(client: TestClient) -> None:
         assert "/cards/beta" not in client.get(address).text, address
 
 
+def test_the_question_of_a_prompt_is_one_cell_beside_its_sign(client: TestClient) -> None:
+    """Words around a number or a formula would otherwise each be a cell of the summary's grid."""
+    page = client.get("/cards/alpha").text
+    assert page.count('<details class="prompt"') == page.count("<summary><span>") > 0
+
+
 def test_an_old_id_redirects(client: TestClient) -> None:
     response = client.get("/cards/old-alpha")
     assert response.status_code == 301

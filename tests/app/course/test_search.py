@@ -27,6 +27,7 @@ VIEWS = [
     (None, NOTHING),
     (Person("learner"), NOTHING),
     (Person("learner"), Opened(course=True)),
+    (Person("learner"), Opened(passed=frozenset(["tiled_softmax"]))),
     (Person("author"), NOTHING),
 ]
 
@@ -96,6 +97,19 @@ def test_an_unlock_makes_an_answer_findable(course: Snapshot) -> None:
             assert any(hit.passage.guarded and hit.passage.id == question.id for hit in found(unlocked, word)), word
             tried += 1
     assert tried > 10
+
+
+def test_a_pass_makes_an_editorial_findable(course: Snapshot) -> None:
+    stranger = visible_to(Person("learner"), course)
+    open_words = {word for each in course.search.passages if shows(stranger, each) for word in words_of(each.text)}
+    for name, sections in course.editorials.items():
+        passed = visible_to(Person("learner"), course, Opened(passed=frozenset([name])))
+        secret = {word for section in sections for word in words_of(section.text)} - open_words
+        assert secret, name
+        for word in sorted(secret)[:3]:
+            assert name not in [hit.passage.id for hit in found(stranger, word)], word
+            places = [hit.passage.href for hit in found(passed, word)]
+            assert any(place.startswith(f"/drills/{name}/editorial#") for place in places), word
 
 
 @pytest.mark.parametrize(

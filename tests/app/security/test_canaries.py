@@ -91,3 +91,5 @@ def test_no_canary_reaches_whom_it_should_not(world: World, who: str) -> None:
         c for c, readers in CANARIES.items() if who in readers and not any(c.encode() in b for b in pages.values())
     )
     assert unseen == [], "canaries that their readers did not meet: the crawl does not reach them"
+    found = f"/drills/{CLOSED_DRILL}/editorial#".encode() in pages["/search?q=CANARY-editorial"]
+    assert found == (who in CANARIES["CANARY-editorial"]), "found by whoever may read it, and by nobody else"
