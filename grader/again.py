@@ -22,21 +22,22 @@ from grader.kit import DTYPES, Argument, Ask, Case, Placed, generator
 from grader.verdict import CaseResult, Outcome
 from grader.wire import Replay, Returned
 
-SECONDS: Final = 4.0  # for all of them, and half as much again as the learner's calls took: slow code is no way out
-AT_LEAST: Final = 3
+SECONDS: Final = 6.0  # for all of them, besides LONGER times what the learner's calls took
+LONGER: Final = 4.0  # the same kernels take as long again; slow ones are no way out
 OTHER: Final = b"other data"
 
 
 def judge_kernels_alone(bench: Bench, source: str, judged: Sequence[Judged], runner: Replayer) -> Judged | None:
-    """What is wrong with the kernels alone; None when nothing is."""
+    """What is wrong with the kernels alone; None when nothing is, in every call."""
     began = time.perf_counter()
-    limit = bench.drill.limits.call_seconds
-    enough = SECONDS + 1.5 * sum(one.run for one in judged)
-    for number, (case, ask, order) in enumerate(_orders(bench, source, judged)):
-        spent = time.perf_counter() - began
-        if number >= AT_LEAST and spent > enough:
-            return None
-        outcome, words, problem = judge_again(bench, ask, order, runner, limit)
+    enough = SECONDS + LONGER * sum(one.run for one in judged)
+    for case, ask, order in _orders(bench, source, judged):
+        left = enough - (time.perf_counter() - began)
+        outcome, words, problem = (
+            judge_again(bench, ask, order, runner, left)
+            if left > 0
+            else (Outcome.TIME_LIMIT, messages.too_slow_alone(), "")
+        )
         if outcome is not Outcome.ACCEPTED:
             return _refuted(case, outcome, words, problem, time.perf_counter() - began)
     return None

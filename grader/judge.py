@@ -193,6 +193,8 @@ def judge_again(
     reply = runner.call(order, seconds)
     call = _Call()
     if isinstance(reply, Failure):
+        if reply.kind == "time_limit":
+            return Outcome.TIME_LIMIT, messages.too_slow_alone(), ""
         if reply.kind not in ("raised", "refused", "compile_error", "out_of_memory", "died"):
             return Outcome.GRADER_PROBLEM, messages.GRADER_PROBLEM, f"replay: {reply.kind}: {reply.message}"
         return Outcome.RULE_BROKEN, messages.not_run_again(reply.message), ""

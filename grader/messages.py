@@ -196,6 +196,13 @@ def not_run_again(why: str) -> str:
     )
 
 
+def too_slow_alone() -> str:
+    return (
+        "Your kernels were read from your file and launched once more as you had launched them, without the rest of "
+        "your code. They took several times as long as all of your calls had, and were stopped."
+    )
+
+
 COMPILED = "your kernels, compiled for a GPU"
 NO_COMPILER = (
     "Triton's compiler could not be asked here, so whether your kernels compile for a GPU is not known. That is "

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grader import again
 from grader.again import judge_kernels_alone
 from grader.drill import load_drills
 from grader.judge import Bench, Judged
@@ -50,7 +51,7 @@ def judged(made: Bench) -> tuple[Ask, list[Judged]]:
         (FailureKind.REFUSED, Outcome.RULE_BROKEN),
         (FailureKind.DIED, Outcome.RULE_BROKEN),
         (FailureKind.OUT_OF_MEMORY, Outcome.RULE_BROKEN),
-        (FailureKind.TIME_LIMIT, Outcome.GRADER_PROBLEM),
+        (FailureKind.TIME_LIMIT, Outcome.TIME_LIMIT),
         (FailureKind.MALFORMED, Outcome.GRADER_PROBLEM),
     ],
 )
@@ -72,3 +73,13 @@ def test_the_data_are_other_data_of_the_same_layout() -> None:
     assert isinstance(before, Placed) and order.source == "the file"
     assert (after.dtype, after.shape, after.strides) == (before.dtype, before.shape, before.strides)
     assert not np.array_equal(to_numpy(after), before.values.astype(np.float32))
+
+
+def test_calls_that_there_was_no_time_for_are_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(again, "SECONDS", 0.0)
+    made = bench()
+    _, cases = judged(made)
+    listener = Listener(Failure(FailureKind.RAISED, "why"))
+    refuted = judge_kernels_alone(made, "", cases, listener)
+    assert refuted is not None and refuted.result.outcome is Outcome.TIME_LIMIT
+    assert listener.orders == []
