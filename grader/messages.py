@@ -198,8 +198,8 @@ def not_run_again(why: str) -> str:
 
 def too_slow_alone() -> str:
     return (
-        "Your kernels were read from your file and launched once more as you had launched them, without the rest of "
-        "your code. They took several times as long as all of your calls had, and were stopped."
+        "Your kernels were read from your file and launched once more as you had launched them, without the rest "
+        "of your code. They took several times as long as all of your calls had, and were stopped."
     )
 
 
