@@ -56,6 +56,15 @@ class Refusal:
     line: int | None = None
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A kernel as it was launched, with the file's constants at that time: they may change from call to call."""
+
+    kernel: wire.Kernel
+    globals: dict[str, int | float | bool | str]
+    visible: bool
+
+
 @dataclass
 class Said:
     """What the compiler said of one submission."""
@@ -74,11 +83,10 @@ class Compilation:
         self._source = source
         self._lines = source.count("\n") + 1
         self._constants = constants_of(source)
-        self._globals: dict[str, int | float | bool | str] = {}
         self._known: set[bytes] = set()
         self._often: Counter[bytes] = Counter()
-        self._kernels: dict[bytes, wire.Kernel] = {}
-        self._waiting: queue.SimpleQueue[tuple[wire.Kernel, bool] | None] = queue.SimpleQueue()
+        self._kernels: dict[bytes, _Asked] = {}
+        self._waiting: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
         self._said = Said()
         self._runner: Compiler | None = None
         self._closed = False
@@ -88,30 +96,30 @@ class Compilation:
         """What these cases launched, as far as it is new."""
         for one in judged:
             for _, said in one.calls:
-                self._globals = self._globals or said.globals
                 for launch in said.launches:
-                    self._launched(launch, one.case.visible)
+                    self._launched(launch, said.globals, one.case.visible)
         if self._thread.ident is None and not self._closed:
             self._thread.start()
 
-    def _launched(self, launch: wire.Launch, visible: bool) -> None:
+    def _launched(self, launch: wire.Launch, constants: dict[str, int | float | bool | str], visible: bool) -> None:
         kernel = specialised(launch, self._constants.get(launch.kernel, frozenset()))
         if kernel is None:
             self._remark(messages.not_compiled(launch.kernel))
             return
+        asked = _Asked(kernel, constants, visible)
         if visible:
             whole = _key(kernel)
             self._often[whole] += 1
-            self._kernels[whole] = kernel
+            self._kernels[whole] = asked
         # The language does not look at the rest.
-        key = _key(msgspec.structs.replace(kernel, divisible=[], num_warps=4, num_stages=3))
+        key = _key((msgspec.structs.replace(kernel, divisible=[], num_warps=4, num_stages=3), constants))
         if key in self._known:
             return
         if len(self._known) >= MOST:
             self._remark(messages.not_all_compiled(MOST))
             return
         self._known.add(key)
-        self._waiting.put((kernel, visible))
+        self._waiting.put(asked)
 
     def end(self) -> None:
         """Nothing more is added: what the kernels cost may be found out."""
@@ -146,17 +154,17 @@ class Compilation:
 
     def _work(self, runner: Compiler) -> None:
         while not self._closed and (item := self._waiting.get()) is not None:
-            if not self._accepts(runner, *item):
+            if not self._accepts(runner, item):
                 return
-        for kernel in self._shown():
-            if self._closed or not self._measured(runner, kernel):
+        for asked in self._shown():
+            if self._closed or not self._measured(runner, asked):
                 return
 
-    def _accepts(self, runner: Compiler, kernel: wire.Kernel, visible: bool) -> bool:
+    def _accepts(self, runner: Compiler, asked: _Asked) -> bool:
         """Whether to go on: the language takes the kernel on one target at least."""
-        refused: wire.Built | None = None
+        kernel, refused = asked.kernel, None
         for target in TARGETS:
-            built = self._built(runner, kernel, [target], visible)
+            built = self._built(runner, asked, [target])
             if built is None:
                 return False
             if built[0].trouble:
@@ -166,12 +174,13 @@ class Compilation:
             refused = refused or built[0]
         assert refused is not None
         words = messages.refused_by_compiler(kernel.name, refused.refused)
-        self._said.refusal = Refusal(kernel, visible, Outcome.COMPILE_ERROR, words, refused.line)
+        self._said.refusal = Refusal(kernel, asked.visible, Outcome.COMPILE_ERROR, words, refused.line)
         return False
 
-    def _measured(self, runner: Compiler, kernel: wire.Kernel) -> bool:
+    def _measured(self, runner: Compiler, asked: _Asked) -> bool:
         """Whether to go on: what a program of the kernel costs is known, or why not."""
-        built = self._built(runner, kernel, sorted(TARGETS), visible=True, to_the_end=True)
+        kernel = asked.kernel
+        built = self._built(runner, asked, sorted(TARGETS), to_the_end=True)
         for one in built or ():
             if one.refused or one.trouble:
                 self._remark(messages.compiler_trouble(kernel.name, one.target, one.refused or one.trouble))
@@ -179,30 +188,33 @@ class Compilation:
                 self._said.compiled.append(_compiled(kernel, one, self._constants.get(kernel.name, frozenset())))
         return built is not None
 
-    def _shown(self) -> Iterator[wire.Kernel]:
+    def _shown(self) -> Iterator[_Asked]:
         """Of each kernel the most usual launch of visible cases. The compiler makes a constant of every 1."""
         names: set[str] = set()
-        ordinary = sorted(self._often, key=lambda key: (self._special(self._kernels[key]), -self._often[key]))
+        ordinary = sorted(
+            self._often, key=lambda key: (self._special(self._kernels[key].kernel), -self._often[key])
+        )
         for key in ordinary:
-            kernel = self._kernels[key]
-            if kernel.name not in names and len(names) < MOST_SHOWN:
-                names.add(kernel.name)
-                yield kernel
+            asked = self._kernels[key]
+            if asked.kernel.name not in names and len(names) < MOST_SHOWN:
+                names.add(asked.kernel.name)
+                yield asked
 
     def _special(self, kernel: wire.Kernel) -> int:
         return len(kernel.constants.keys() - self._constants.get(kernel.name, frozenset()))
 
     def _built(
-        self, runner: Compiler, kernel: wire.Kernel, targets: list[int], visible: bool, to_the_end: bool = False
+        self, runner: Compiler, asked: _Asked, targets: list[int], to_the_end: bool = False
     ) -> list[wire.Built] | None:
         """The answers; None when there are none, and the reason is noted."""
+        kernel = asked.kernel
         order = wire.Compile(
             id=len(self._known),
             source=self._source,
             kernel=kernel,
             targets=targets,
             to_the_end=to_the_end,
-            globals=self._globals,
+            globals=asked.globals,
         )
         answer = runner.compile(order, LIMITS.total_seconds)
         if not isinstance(answer, Failure):
@@ -211,7 +223,7 @@ class Compilation:
             return None
         if answer.kind in ENDED:
             words = messages.compiler_stopped(kernel.name, answer.kind, LIMITS.total_seconds, LIMITS.memory_bytes)
-            self._said.refusal = Refusal(kernel, visible, ENDED[answer.kind], words)
+            self._said.refusal = Refusal(kernel, asked.visible, ENDED[answer.kind], words)
         elif answer.kind is FailureKind.DIED:
             self._remark(messages.compiler_died(kernel.name))
         else:
@@ -272,5 +284,5 @@ def _figure(number: int | None) -> int | None:
     return number if number is not None and 0 <= number <= LARGEST else None
 
 
-def _key(kernel: wire.Kernel) -> bytes:
+def _key(kernel: object) -> bytes:
     return msgspec.msgpack.encode(kernel)

@@ -25,6 +25,7 @@ from typing import Any, Final
 from grader import wire
 from grader.definitions import Language, definitions
 
+CONSTANT: Final = "constexpr"
 LONGEST: Final = 500
 MOST_HEARD: Final = 1 << 20  # bytes of what is printed that are looked at
 MODULES: Final = (
@@ -96,10 +97,11 @@ class FrontEnd:
         """The kernel with its types."""
         signature, constants, attributes = {}, {}, {}
         for place, name in enumerate(function.arg_names):
-            kind = signature[name] = kernel.signature.get(name, "constexpr")
-            if kind == "constexpr":
-                constants[(place,)] = self._constant(kernel.constants[name])
-            elif name in kernel.divisible:
+            kind = kernel.signature.get(name, CONSTANT)
+            signature[name] = _written(kind)
+            for path in _constants_in(kind, (place,)):
+                constants[path] = self._constant(_at(kernel.constants[name], path[1:]))
+            if name in kernel.divisible:
                 attributes[(place,)] = [["tt.divisibility", 16]]
         return self._triton.compiler.ASTSource(function, signature, constants, attributes)
 
@@ -128,6 +130,27 @@ class FrontEnd:
             text = str(said).strip() if said else text
             seen = seen.__cause__
         return text, line
+
+
+def _written(kind: str | wire.Kinds) -> Any:
+    """A type as the compiler takes it."""
+    return tuple(map(_written, kind.items)) if isinstance(kind, wire.Kinds) else kind
+
+
+def _constants_in(kind: str | wire.Kinds, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Where constants stand: the parameter's place, then places inside of tuples."""
+    if isinstance(kind, wire.Kinds):
+        for place, item in enumerate(kind.items):
+            yield from _constants_in(item, (*path, place))
+    elif kind == CONSTANT:
+        yield path
+
+
+def _at(value: wire.Traced, path: tuple[int, ...]) -> wire.Traced:
+    for place in path:
+        assert isinstance(value, wire.Several)
+        value = value.items[place]
+    return value
 
 
 class _Target:

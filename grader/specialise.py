@@ -21,6 +21,7 @@ TYPES: Final = {
     "fp8e4nv": "fp8e4nv",
     "fp8e5": "fp8e5",
 }
+CONSTANT: Final = "constexpr"
 WARPS: Final = (1, 2, 4, 8, 16, 32)
 STAGES: Final = range(1, 11)
 
@@ -42,33 +43,44 @@ def constants_of(source: str) -> dict[str, frozenset[str]]:
 
 def specialised(launch: wire.Launch, constants: frozenset[str]) -> wire.Kernel | None:
     """The kernel as `launch` fixes it; None where that cannot be said."""
-    signature: dict[str, str] = {}
+    signature: dict[str, str | wire.Kinds] = {}
     fixed: dict[str, wire.Traced] = {}
     divisible: list[str] = []
     for name, value in launch.arguments.items():
-        kind = None if name in constants else _type(value)
+        kind = _constant(value) if name in constants else _kind(value)
         if kind is None:
-            if isinstance(value, wire.Pointer | wire.Described | wire.Unnamed | wire.Several):
-                return None
+            return None
+        if _has_constant(kind):
             fixed[name] = value
-        else:
+        if kind != CONSTANT:
             signature[name] = kind
             if _divisible(value):
                 divisible.append(name)
-    if not launch.arguments or launch.num_warps not in WARPS or launch.num_stages not in STAGES:
+    if not launch.arguments:
         return None
+    # What the language does not look at must not keep it from looking: odd figures are taken as the usual ones.
     return wire.Kernel(
         name=launch.kernel,
         signature=signature,
         constants=fixed,
         divisible=divisible,
-        num_warps=launch.num_warps,
-        num_stages=launch.num_stages,
+        num_warps=launch.num_warps if launch.num_warps in WARPS else 4,
+        num_stages=launch.num_stages if launch.num_stages in STAGES else 3,
     )
 
 
-def _type(value: wire.Traced) -> str | None:
-    """As the compiler writes it; None for what it takes as a constant."""
+def _constant(value: wire.Traced) -> str | None:
+    """For a tl.constexpr; None where it holds what is no constant."""
+    match value:
+        case wire.Several():
+            return CONSTANT if all(_constant(item) for item in value.items) else None
+        case wire.Pointer() | wire.Described() | wire.Unnamed():
+            return None
+    return CONSTANT
+
+
+def _kind(value: wire.Traced) -> str | wire.Kinds | None:
+    """As the compiler writes it; None where that can't be said."""
     match value:
         case wire.Pointer():
             return f"*{TYPES[value.dtype]}" if value.dtype in TYPES else None
@@ -76,15 +88,22 @@ def _type(value: wire.Traced) -> str | None:
             if value.base.dtype not in TYPES:
                 return None
             return f"tensordesc<{TYPES[value.base.dtype]}{[int(n) for n in value.block_shape]}>"
+        case wire.Several():
+            kinds = [_kind(item) for item in value.items]
+            return wire.Kinds(items=[kind for kind in kinds if kind is not None]) if all(kinds) else None
+        case wire.Unnamed():
+            return None
         case bool():
             return "u1"
-        case int() if value == 1:
-            return None
-        case int():
+        case int() if value != 1:
             return "i32" if -(1 << 31) <= value < 1 << 31 else "i64"
         case float():
             return "fp32"
-    return None
+    return CONSTANT
+
+
+def _has_constant(kind: str | wire.Kinds) -> bool:
+    return any(map(_has_constant, kind.items)) if isinstance(kind, wire.Kinds) else kind == CONSTANT
 
 
 def _divisible(value: wire.Traced) -> bool:

@@ -219,15 +219,21 @@ class Replay(Struct, frozen=True, kw_only=True, tag="replay"):
     results: list[Pointer]
 
 
+class Kinds(Struct, frozen=True, kw_only=True):
+    """The types of a tuple of arguments; "constexpr" for what is a constant in it."""
+
+    items: list[str | Kinds]
+
+
 class Kernel(Struct, frozen=True, kw_only=True):
     """A kernel as a launch fixes it for the compiler: types of arguments, constants, and what the numbers allow.
 
-    `signature` has "*fp32", "i32", … by parameter; every other parameter is in `constants`. `divisible` are
-    pointers and integers that are multiples of 16.
+    `signature` has "*fp32", "i32", … by parameter; every other parameter is in `constants`, and a tuple with a
+    constant in it is in both. `divisible` are pointers and integers that are multiples of 16.
     """
 
     name: str
-    signature: dict[str, str]
+    signature: dict[str, str | Kinds]
     constants: dict[str, Traced]
     divisible: list[str] = []
     num_warps: int = 4

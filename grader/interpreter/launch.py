@@ -52,6 +52,7 @@ def launch(kernel: Function, grid: Any, args: tuple[Any, ...], kwargs: dict[str,
     bound = {name: unwrap(value) for name, value in kernel.bind(args, given).items()}
     size = _grid(grid, bound)
     settings = {name: kwargs[name] for name in LAUNCH_OPTIONS if name in kwargs}
+    _check_warps(settings.get("num_warps"))
     constants = {name: bound[name] for name in kernel.parameters if name in kernel.constants}
     env = {name: _argument(kernel, name, value, record.storages) for name, value in bound.items()}
     signature = {name: written for name, value in env.items() if (written := _written(value))}
@@ -69,6 +70,12 @@ def _grid(grid: Any, bound: dict[str, Any]) -> tuple[int, int, int]:
         raise Rejected(f"a grid has one to three sizes, none negative, got {tuple(axes)}")
     x, y, z = (*axes, 1, 1)[:3]
     return x, y, z
+
+
+def _check_warps(warps: Any) -> None:
+    """As the compiler demands them; None is its own choice."""
+    if warps is not None and (not isinstance(warps, int) or warps not in (1, 2, 4, 8, 16, 32)):
+        raise Rejected(f"num_warps must be a power of 2, at most 32, got {warps!r}")
 
 
 def _argument(kernel: Function, name: str, value: Any, storages: dict[tuple[int, str], Storage]) -> Any:

@@ -56,9 +56,13 @@ def launch(kernel: str = "kernel", warps: int = 4, **arguments: Any) -> wire.Lau
     return wire.Launch(kernel=kernel, grid=(1,), constants={}, num_warps=warps, arguments=given)
 
 
-def judged(*launches: wire.Launch, visible: bool = True) -> Judged:
+def judged(
+    *launches: wire.Launch, visible: bool = True, constants: dict[str, int | float | bool | str] | None = None
+) -> Judged:
     result = CaseResult(name="a case", visible=visible, outcome=Outcome.ACCEPTED, error=0.1)
-    said = wire.Returned(id=0, value=None, launches=list(launches), launch_count=len(launches))
+    said = wire.Returned(
+        id=0, value=None, launches=list(launches), launch_count=len(launches), globals=constants or {}
+    )
     case = Case("a case", "family", dims={}, visible=visible)
     return Judged(case=case, result=result, calls=((Ask("entry", (), ()), said),))
 
@@ -164,10 +168,9 @@ def test_text_of_the_compiler_is_cleaned_and_lines_outside_the_file_are_none() -
     "odd",
     [
         launch(x=wire.Unnamed(type_name="spam")),
-        launch(x=wire.Several(items=[pointer()])),
+        launch(x=wire.Several(items=[pointer(), wire.Unnamed(type_name="spam")])),
+        launch(BLOCK=wire.Several(items=[pointer()])),
         launch(x=wire.Pointer(memory="m", dtype="no type", shape=(), strides=(), offset=0)),
-        launch(warps=3),
-        wire.Launch(kernel="kernel", grid=(1,), constants={}, num_warps=4, num_stages=10**6, arguments={"x": 1}),
         wire.Launch(kernel="kernel", grid=(1,), constants={}, num_warps=4),
     ],
 )
@@ -176,6 +179,36 @@ def test_a_launch_that_cannot_be_told_is_a_remark(odd: wire.Launch) -> None:
     found = said(compiler, judged(odd))
     assert compiler.orders == []
     assert len(found.remarks) == 1
+
+
+def test_odd_figures_do_not_keep_the_language_from_looking() -> None:
+    compiler = Compiler()
+    odd = [launch(warps=3), msgspec.structs.replace(launch(BLOCK=32), num_stages=10**6)]
+    said(compiler, *map(judged, odd))
+    assert [
+        (o.kernel.constants["BLOCK"], o.kernel.num_warps, o.kernel.num_stages) for o in compiler.orders[:2]
+    ] == [
+        (64, 4, 3),
+        (32, 4, 3),
+    ]
+
+
+def test_a_tuple_is_told_with_its_constants() -> None:
+    compiler = Compiler()
+    pair = wire.Several(items=[pointer(), 1, wire.Several(items=[2.0, "a"])])
+    said(compiler, judged(launch(n=pair, BLOCK=wire.Several(items=[1, 2]))))
+    kernel = compiler.orders[0].kernel
+    assert kernel.signature["n"] == wire.Kinds(
+        items=["*fp32", "constexpr", wire.Kinds(items=["fp32", "constexpr"])]
+    )
+    assert kernel.constants == {"n": pair, "BLOCK": wire.Several(items=[1, 2])}
+
+
+def test_constants_of_the_file_that_change_from_call_to_call_are_asked_about_each_time() -> None:
+    compiler = Compiler()
+    cases = [judged(launch(), constants={"FLAG": flag}) for flag in (0, 0, 1)]
+    said(compiler, *cases)
+    assert [order.globals for order in compiler.orders if not order.to_the_end] == [{"FLAG": 0}, {"FLAG": 1}]
 
 
 def test_endless_choices_of_constants_are_cut() -> None:

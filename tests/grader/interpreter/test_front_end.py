@@ -123,6 +123,25 @@ def test_what_a_launch_was_compiles_and_shows_its_cost(compiler: Runner) -> None
         assert figures.shared_bytes is not None and figures.shared_bytes >= 64 * 64 * 4
 
 
+def test_a_tuple_of_arguments_compiles_with_its_types(compiler: Runner) -> None:
+    source = kernel(
+        "    y, deep = n[0], n[2]\n    tl.static_assert(n[1] == 1)\n"
+        "    tl.store(y + tl.arange(0, B), tl.load(x) * deep[0])"
+    )
+    place = wire.Pointer(memory="tmp0", dtype="fp16", shape=(64,), strides=(1,), offset=0)
+    pair = wire.Several(items=[place, 1, wire.Several(items=[2.5])])
+    x = msgspec.structs.replace(place, dtype="fp32")
+    launch = wire.Launch(
+        kernel="kernel", grid=(1,), constants={}, num_warps=4, arguments={"x": x, "n": pair, "B": 8}
+    )
+    fixed = specialised(launch, constants_of(source)["kernel"])
+    assert fixed is not None
+    (built,) = ask(compiler, source, fixed, to_the_end=True)
+    assert (built.refused, built.trouble) == ("", "")
+    (built,) = ask(compiler, source.replace("deep[0]", "deep[1]"), fixed)
+    assert built.refused and built.line == 7
+
+
 def test_host_code_does_not_run_and_what_it_would_have_made_is_missing(compiler: Runner) -> None:
     source = kernel("    tl.store(x, MADE)", HEAD + "MADE = tl.constexpr(open('/etc/passwd').fileno())\n")
     (built,) = ask(compiler, source, named())

@@ -229,6 +229,17 @@ def test_unknown_launch_arguments_are_refused() -> None:
         launch(source, (1,), torch.zeros(1), 3)
 
 
+@pytest.mark.parametrize("warps", [0, 3, 64, "4"])
+def test_warps_that_no_compiler_takes_are_refused(warps: object) -> None:
+    source = """
+    @triton.jit
+    def kernel(y):
+        tl.store(y, 1.0)
+    """
+    with pytest.raises(interpreter.KernelError, match="num_warps must be a power of 2"):
+        launch(source, (1,), torch.zeros(1), num_warps=warps)
+
+
 def test_results_of_atomics_inside_other_calls() -> None:
     source = """
     @triton.jit

@@ -1,0 +1,28 @@
+"""The kernel is given its numbers in a tuple, and on a path that no case takes it does not compile.
+
+expect: compile_error
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax_kernel(x, out, sizes, BLOCK: tl.constexpr):
+    cols, x_row_stride, out_row_stride = sizes
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    v = tl.load(x + row * x_row_stride + at, mask=at < cols, other=-float("inf")).to(tl.float32)
+    if cols > 1000000:
+        v = missing
+    e = tl.exp(v - tl.max(v, axis=0))
+    tl.store(out + row * out_row_stride + at, e / tl.sum(e, axis=0), mask=at < cols)
+
+
+def softmax(x):
+    rows, cols = x.shape
+    out = torch.empty((rows, cols), dtype=x.dtype, device=x.device)
+    sizes = (cols, x.stride(0), out.stride(0))
+    softmax_kernel[(rows,)](x, out, sizes, BLOCK=triton.next_power_of_2(cols))
+    return out
