@@ -20,7 +20,7 @@ from tests.grader.interpreter.running import corpus, module, recorded
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is not installed")
 HEAD = "import triton\nimport triton.language as tl\n"
-TYPES = {"x": "*fp32", "n": "i32"}
+TYPES: dict[str, str | wire.Kinds] = {"x": "*fp32", "n": "i32"}
 
 
 @pytest.fixture(scope="module")
