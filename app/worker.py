@@ -15,10 +15,12 @@ import signal
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+import msgspec
 import structlog
 from sqlalchemy.exc import DBAPIError
 
@@ -34,7 +36,7 @@ from grader.gauge import NoGauge, prepare
 from grader.grade import Cancelled, grade
 from grader.pool import Pool, SandboxUnavailable
 from grader.suite import BrokenDrill, load_answers
-from grader.verdict import Decided, Event, Lane, Verdict
+from grader.verdict import Decided, Event, Lane, Outcome, Verdict
 
 TICK_SECONDS = 0.25  # how soon a cancellation is noticed and events are written
 ADOPT_SECONDS = 3.0
@@ -80,6 +82,28 @@ def work_one(bench: Bench, run: str) -> None:
 
 
 def _verdict(bench: Bench, work: Work, reporter: Reporter) -> Verdict:
+    """What the grader says, with what the canary adds to a fault of ours."""
+    verdict = _graded(bench, work, reporter.dropped.is_set, reporter.add)
+    if verdict.outcome is not Outcome.GRADER_PROBLEM:
+        return verdict
+    said = _canary(bench, work, reporter.dropped.is_set)
+    log.error("a fault of ours", run=work.run, drill=work.drill, problem=verdict.problem[-400:], canary=said)
+    return msgspec.structs.replace(verdict, problem=f"{verdict.problem}\n{said}")
+
+
+def _canary(bench: Bench, work: Work, dropped: Callable[[], bool]) -> str:
+    """Whether it is this machine or the code that leads to a fault: the drill's own correct file in its place."""
+    known = min((bench.settings.drills / work.drill / "correct").glob("*.py"), default=None)
+    if known is None:
+        return "Canary: the drill has no correct file to try here."
+    source = known.read_text(encoding="utf-8")
+    sung = _graded(bench, replace(work, source=source, trial=True), dropped, lambda _: None)
+    if sung.outcome is Outcome.ACCEPTED:
+        return f"Canary: {known.name}, which is correct, is accepted here. It is this code that leads to the fault."
+    return f"Canary: {known.name}, which is correct, ends in {sung.outcome} here. It is the machine or the drill."
+
+
+def _graded(bench: Bench, work: Work, dropped: Callable[[], bool], told: Callable[[Event], None]) -> Verdict:
     """What the grader says; whatever breaks on our side is a grader problem that names its reason."""
     folder = bench.settings.drills / work.drill
     drill, problems = read_drill(folder)
@@ -92,13 +116,13 @@ def _verdict(bench: Bench, work: Work, reporter: Reporter) -> Verdict:
             work.lane,
             pool=bench.pool,
             seed=secrets.token_bytes(16),
-            cancelled=reporter.dropped.is_set,
+            cancelled=dropped,
             visible_only=work.trial,
         )
         for event in events:
             if isinstance(event, Decided):
                 return event.verdict
-            reporter.add(event)
+            told(event)
     except Cancelled:
         raise
     except SandboxUnavailable as error:

@@ -177,9 +177,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def served(url: str, folder: Path, cookie: str) -> Iterator[Server]:
-    """The application on `url` while the block runs."""
-    application = create_app(Settings(data=folder, database_url=url, watch_content=False, log_level="error"))
+def served(url: str, folder: Path, cookie: str, **more: int) -> Iterator[Server]:
+    """The application on `url` while the block runs; `more` are settings."""
+    application = create_app(
+        Settings(data=folder, database_url=url, watch_content=False, log_level="error", **more)
+    )
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
