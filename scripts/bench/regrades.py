@@ -15,8 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
-from pages import COOKIE, DRILL, Server, at_percent, prepare, served  # sets the path, so it comes first
-from sqlalchemy import select
+from pages import COOKIE, DRILL, Server, at_percent, prepare, served, user  # sets the path, so it comes first
 
 from app.db import Database, new_id, now
 from app.jobs import Heartbeat, Jobs
@@ -31,16 +30,24 @@ LIMIT = 1.0  # seconds
 
 
 def let_wait(url: str, rows: int) -> None:
-    """Ask for regrades of somebody's submissions, over and over: each is a run and a job of its own."""
+    """Ask for regrades of somebody else's submissions: each is a run and a job of its own."""
     database, queue = Database(url), Jobs(url)
     with database.write() as session:
         session.add(
             Heartbeat(id="w", lane="cpu", started_at=now(), seen_at=now() + timedelta(days=1), slots=1, busy=0)
         )
-        user = session.scalars(select(Submission.user_id)).first()
+        other = user("lin")
+        session.add(other)
+        session.flush()
         made = [
             Submission(
-                id=new_id(), user_id=user, token=new_id(), drill=DRILL, lane="cpu", source="x", submitted_at=now()
+                id=new_id(),
+                user_id=other.id,
+                token=new_id(),
+                drill=DRILL,
+                lane="cpu",
+                source="x",
+                submitted_at=now(),
             )
             for _ in range(rows)
         ]
