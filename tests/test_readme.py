@@ -1,4 +1,4 @@
-"""The figures of the README follow from the files that they come from, with room for a few more of each."""
+"""What the README counts is there, with room for a few more of each. Its measured figures are dated, and linked."""
 
 from __future__ import annotations
 
@@ -31,18 +31,3 @@ def test_more_than_it_says_and_not_many_more(what: str) -> None:
     assert said is not None
     least = int(said[1].replace(",", ""))
     assert least < counted()[what] <= 1.1 * least
-
-
-@pytest.mark.parametrize(
-    ("case", "ratio"),
-    [("row softmax", 279), ("attention S=2048 full", 100), ("packed_gqa_decode", 6), ("tiled_softmax", 4)],
-)
-def test_its_ratios_stand_in_the_measurements(case: str, ratio: int) -> None:
-    table = (ROOT / "docs" / "measured" / "interpreter.md").read_text(encoding="utf-8")
-    assert re.search(rf"^\| {case}.*\| {ratio} \|", table, re.M)
-    assert re.search(rf"\b{ratio} (times|to)\b", README)
-
-
-def test_its_time_to_a_verdict_was_measured() -> None:
-    assert "in 1.7 s on two cores" in README
-    assert "p50 1.715 s" in (ROOT / "docs" / "measured" / "verdict.md").read_text(encoding="utf-8")
