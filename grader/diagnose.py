@@ -6,6 +6,7 @@ be shown. Reading order: `worth_probing` → `probe` → `explain_failure`.
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -97,7 +98,9 @@ def _worth_showing(tried: Sequence[Try], block: int, suite: Suite) -> Judged | N
     )[1]
 
 
-def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> tuple[Diagnosis, hints.Signature]:
+def explain_failure(
+    drill: Drill, judged: Sequence[Judged], probed: Probed, source: str = ""
+) -> tuple[Diagnosis, hints.Signature]:
     """The diagnosis for the learner, and the signature, which stays on our side. One of `judged` failed."""
     failed = [one for one in judged if not one.accepted]
     features = probed.features or failed[0].features
@@ -115,10 +118,36 @@ def explain_failure(drill: Drill, judged: Sequence[Judged], probed: Probed) -> t
         nearest_passing=probed.passing,
         error_by_tiles=probed.curve,
         trend=probed.trend.words if probed.trend else "",
-        question=failed[0].question or hints.question(hints.load_matrix(drill.folder), signature),
+        question=failed[0].question or _question(drill, failed[0], signature, source),
         related=(*drill.cards, *drill.questions),
     )
     return diagnosis, signature
+
+
+def _question(drill: Drill, first: Judged, signature: hints.Signature, source: str) -> str:
+    """What to ask. The known faults of a kernel fail in the kernel: they say nothing of code around it that raises,
+    and whoever raises on purpose knows why.
+    """
+    if first.result.outcome is Outcome.RUNTIME_ERROR and first.result.line is not None:
+        if on_purpose(source, first.result.line):
+            return ""
+        if drill.framework == "triton" and not first.in_kernel:
+            return hints.question(None, signature)
+    return hints.question(hints.load_matrix(drill.folder), signature)
+
+
+def on_purpose(source: str, line: int) -> bool:
+    """Does a statement stand there that is meant to end the run: raise, assert, or an assert of the language?"""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise | ast.Assert | ast.Expr) and node.lineno <= line <= (node.end_lineno or 0):
+            called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+            if not isinstance(node, ast.Expr) or getattr(called, "attr", "") in ("device_assert", "static_assert"):
+                return True
+    return False
 
 
 def _block(suite: Suite, judged: Sequence[Judged]) -> int | None:

@@ -39,6 +39,7 @@ from grader.verdict import (
     Diagnosing,
     Diagnosis,
     Event,
+    Finding,
     Lane,
     Outcome,
     Skipped,
@@ -115,7 +116,7 @@ class Grading:
         self.judged: list[Judged] = []
         self.signature: hints.Signature | None = None
         self._started = time.perf_counter()
-        self._time = {"pool": 0.0, "load": 0.0, "diagnose": 0.0, "speed": 0.0}
+        self._time = dict.fromkeys(("pool", "load", "alone", "compiler", "diagnose", "speed"), 0.0)
         self._runner: Runner | None = None
         self._console = Console()
         self._expected = 0
@@ -227,14 +228,17 @@ class Grading:
         self._runner = self.pool.replayer()
         refuted = judge_kernels_alone(bench, self.source, self.judged, self._runner)
         self._close()
-        self._time["diagnose"] += time.perf_counter() - started
+        self._time["alone"] += time.perf_counter() - started
         if refuted is not None:
             self._expected += 1
             yield self._done(refuted)
 
     def _compile(self) -> None:
         """Ask the compiler about what was launched, once the visible cases passed. It works beside the others."""
-        if not all(one.accepted for one in self.judged) or not (self._replays and self.pool.compiles):
+        if not all(one.accepted for one in self.judged) or not self._replays:
+            return
+        if not self.pool.compiles:
+            self._said = Said(remarks=[Finding(line=None, text=messages.NO_TRITON)])
             return
         if self._compilation is None:
             self._compilation = Compilation(lambda: self.pool.compiler(compilable.LIMITS), self.source)
@@ -247,7 +251,7 @@ class Grading:
             return
         started = time.perf_counter()
         self._said = self._compilation.finish()
-        self._time["diagnose"] += time.perf_counter() - started
+        self._time["compiler"] += time.perf_counter() - started
         if self._said.refusal is not None:
             self._expected += 1
             yield self._done(refuted(self._said.refusal, self.judged[0].case))
@@ -314,7 +318,9 @@ class Grading:
     def _explain(self) -> None:
         first = next((one for one in self._of_the_suite if not one.accepted), None)
         if first is not None and first.result.outcome in EXPLAINED:
-            self._diagnosis, self.signature = explain_failure(self.drill, self.judged, self._probed or Probed())
+            self._diagnosis, self.signature = explain_failure(
+                self.drill, self.judged, self._probed or Probed(), self.source
+            )
             self._diagnosis = msgspec.structs.replace(self._diagnosis, walk=self._walk)
 
     # The runner.

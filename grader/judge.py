@@ -87,6 +87,7 @@ class Judged:
     problem: str = ""  # for operators, with `Outcome.GRADER_PROBLEM`
     calls: tuple[tuple[Ask, Returned], ...] = ()  # what was asked and answered, without the values
     question: str = ""  # that a check asks
+    in_kernel: bool = False  # a kernel failed, as its lane says, and not the code around it
 
     @property
     def accepted(self) -> bool:
@@ -115,6 +116,7 @@ class _Call:
     served: Calls | None = None
     report: Report | None = None
     question: str = ""
+    in_kernel: bool = False
 
     def end(self, outcome: Outcome, *features: Feature) -> None:
         """It ends here; the words of the first feature say why."""
@@ -227,6 +229,7 @@ def sent(argument: Placed) -> Array:
     )
 
 
+KERNEL_ERROR = "KernelError"  # what the interpreter raises derives from it
 OUTCOMES = {
     "compile_error": Outcome.COMPILE_ERROR,
     "missing_entry": Outcome.COMPILE_ERROR,
@@ -262,6 +265,7 @@ def _failed(call: _Call, drill: Drill, failure: Failure, seconds: float) -> None
     outcome, words = explain(failure, drill, seconds)
     call.end(outcome, Feature(failure.kind, words))
     call.line = failure.line
+    call.in_kernel = KERNEL_ERROR in failure.error
     call.runner_lost = failure.kind in LOST or failure.kind not in OUTCOMES
     if call.outcome is Outcome.GRADER_PROBLEM:
         call.problem = f"{failure.kind}: {messages.plain(failure.message, 500)}"
@@ -487,4 +491,5 @@ def _judged(bench: Bench, case: Case, calls: Sequence[_Call], seconds: float) ->
         problem=last.problem,
         calls=tuple(call.call for call in calls if call.call is not None),
         question=last.question,
+        in_kernel=last.in_kernel,
     )

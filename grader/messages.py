@@ -210,6 +210,12 @@ NO_COMPILER = (
 )
 
 
+NO_TRITON = (
+    "Triton is not installed where this was graded, so whether your kernels compile for a GPU is not known. That "
+    "is nothing that you did."
+)
+
+
 def refused_by_compiler(kernel: str, why: str) -> str:
     return plain(f"Triton's compiler refuses `{kernel}`, so on no GPU does it run: {why}", 800)
 
@@ -224,8 +230,9 @@ def compiler_stopped(kernel: str, kind: str, seconds: float, memory_bytes: int) 
         "out_of_memory": f"needed more than {memory_bytes >> 20} MiB",
     }.get(kind, "printed without end")
     return plain(
-        f"Triton's compiler {what} on `{kernel}` and was stopped. Loops over constants are unrolled: how many "
-        "statements does yours become?"
+        f"Triton's compiler {what} on `{kernel}` and was stopped, so on no GPU would it come to run. What in it "
+        "grows without bound while it is compiled: a constant that is computed, a tile, a loop over "
+        "tl.static_range, which becomes one copy of its body for each turn?"
     )
 
 
@@ -325,6 +332,8 @@ def sentence(
         return _loading(outcome)
     if first.report is not None:
         return first.report.words
+    if first.name in (COMPILED, AGAIN):
+        return _failed_afterwards(outcome, first, results)
     return _failed(outcome, first, results, expected)
 
 
@@ -348,6 +357,18 @@ def _loading(outcome: Outcome) -> str:
         Outcome.OUT_OF_MEMORY: "Your file used up the memory while it was loaded, so no case ran.",
         Outcome.OUTPUT_LIMIT: "Your file printed too much while it was loaded, so no case ran.",
     }.get(outcome, "Your file did something while it was loaded that is not allowed, so no case ran.")
+
+
+def _failed_afterwards(outcome: Outcome, first: CaseResult, results: Sequence[CaseResult]) -> str:
+    """Every case passed, and what is asked of kernels before they are accepted did not."""
+    what = {
+        (COMPILED, Outcome.COMPILE_ERROR): "Triton's compiler refuses a kernel of yours",
+        (COMPILED, Outcome.TIME_LIMIT): "Triton's compiler did not come to an end with a kernel of yours",
+        (COMPILED, Outcome.OUT_OF_MEMORY): "Triton's compiler ran out of memory on a kernel of yours",
+        (AGAIN, Outcome.TIME_LIMIT): "your kernels alone take far longer than your calls did",
+    }.get((first.name, outcome), "your kernels alone do not give the result")
+    passed = [result for result in results if result is not first]
+    return f"Not accepted: {count(len(passed), 'case')} passed, but {what}."
 
 
 def _failed(outcome: Outcome, first: CaseResult, results: Sequence[CaseResult], expected: int) -> str:

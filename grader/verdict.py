@@ -252,7 +252,9 @@ class Timings(Struct, frozen=True, kw_only=True):
     compile: float = 0.0  # compiling kernels, as the runner says; 0 where kernels are interpreted
     speed: float = 0.0  # timing at full size, audits and all
     judge: float = 0.0  # drawing inputs, expected values, comparing
-    diagnose: float = 0.0
+    alone: float = 0.0  # running the kernels once more without the rest of the file
+    compiler: float = 0.0  # waiting for what Triton's compiler says, beyond all that it works beside
+    diagnose: float = 0.0  # probes, after a failure
     total: float = 0.0
 
 

@@ -74,9 +74,18 @@ def told(verdict: Verdict) -> Iterator[str]:
         yield from (f"  | {_plain(line)}" for line in verdict.console.text.splitlines()[:40])
     yield ""
     times = verdict.timings
-    yield f"{times.total:.2f} s: runner {times.pool:.2f}, loading {times.load:.2f}, your code {times.run:.2f}, " + (
-        f"judging {times.judge:.2f}, diagnosis {times.diagnose:.2f}"
+    phases = (
+        ("runner", times.pool),
+        ("loading", times.load),
+        ("your code", times.run),
+        ("compiling", times.compile),
+        ("timing", times.speed),
+        ("judging", times.judge),
+        ("your kernels alone", times.alone),
+        ("waiting for the compiler", times.compiler),
+        ("diagnosis", times.diagnose),
     )
+    yield f"{times.total:.2f} s: " + ", ".join(f"{name} {taken:.2f}" for name, taken in phases if taken > 0)
 
 
 def _folded(cases: Sequence[CaseResult]) -> Iterator[str]:
@@ -112,7 +121,8 @@ def _table(cases: Sequence[CaseResult]) -> Iterator[str]:
 
 
 def _failure(case: CaseResult) -> Iterator[str]:
-    yield f"First failure: {case.name} ({case.shape or 'no shape'}; {case.data or 'no data'})"
+    known = "; ".join(words for words in (case.shape, case.data) if words)
+    yield f"First failure: {case.name}" + (f" ({known})" if known else "")
     if case.mismatch is not None:
         where = case.mismatch.first
         place = f"[{', '.join(map(str, where.index))}]"

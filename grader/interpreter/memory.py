@@ -107,6 +107,11 @@ def tensor_dtype(x: Any) -> DType:
     if isinstance(element := getattr(x, "element", None), DType):
         return element  # an array that holds a type which NumPy lacks
     found = _NUMPY_TYPES.get(x.dtype) if isinstance(x, np.ndarray) else _TORCH_TYPES.get(str(x.dtype))
+    if found is None and isinstance(x, np.ndarray) and x.dtype.newbyteorder("=") in _NUMPY_TYPES:
+        raise Unsupported(
+            f"an array of {x.dtype.newbyteorder('=')} whose bytes are in the order of another machine "
+            f"({x.dtype.str}) cannot be given to a kernel; convert it with .astype(x.dtype.newbyteorder('='))"
+        )
     if found is None:
         raise Unsupported(f"tensors of {x.dtype} are not supported")
     return found

@@ -129,7 +129,7 @@ def test_trouble_of_the_assembler_is_a_remark() -> None:
 def test_a_kernel_that_takes_the_compiler_without_end_is_not_accepted(kind: FailureKind, outcome: Outcome) -> None:
     found = said(Compiler(failure=kind), judged(launch()))
     assert found.refusal is not None and found.refusal.outcome is outcome
-    assert "unrolled" in found.refusal.words
+    assert "so on no GPU would it come to run" in found.refusal.words
 
 
 @pytest.mark.parametrize("kind", [FailureKind.DIED, FailureKind.MALFORMED, FailureKind.REFUSED])
@@ -242,4 +242,18 @@ def test_a_path_that_no_case_takes_does_not_compile_and_is_refused_with_its_line
     refused = verdict.cases[-1]
     assert (refused.name, refused.visible, refused.line) == (messages.COMPILED, True, line)
     assert "tl.constexpr" in refused.detail
-    assert messages.COMPILED in verdict.sentence
+    assert verdict.sentence.endswith("cases passed, but Triton's compiler refuses a kernel of yours.")
+
+
+@pytest.mark.sandbox
+def test_without_triton_the_verdict_says_that_no_compiler_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pool, "compiles", False)
+    drill = load_drills(DRILLS)["tiled_softmax"]
+    source = (drill.folder / "correct" / "online.py").read_text()
+    with Pool(Lane.CPU, 1) as pool:
+        decided = list(Grading(drill, source, Lane.CPU, pool, b"secret").events())[-1]
+    assert isinstance(decided, Decided)
+    verdict = decided.verdict
+    assert (verdict.outcome, verdict.compiled) == (Outcome.ACCEPTED, ())
+    assert messages.NO_TRITON in [finding.text for finding in verdict.findings]
+    assert verdict.timings.alone > 0 and verdict.timings.compiler == verdict.timings.diagnose == 0

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grader.diagnose import Probed, explain_failure, probe, worth_probing
+from grader import hints, messages
+from grader.compare import Feature
+from grader.diagnose import Probed, explain_failure, on_purpose, probe, worth_probing
+from grader.drill import load_drills
 from grader.judge import Judged, judge_case
 from grader.pool import Failure, FailureKind
+from grader.suite import load_answers
+from grader.verdict import CaseResult, Outcome
 from grader.wire import Call, Launch, Returned
 from tests.grader.callers import Direct, bench, right, toy
 
+DRILLS = Path(__file__).parents[2] / "drills"
 SMALL = Launch(kernel="k", grid=(1,), constants={"BLOCK": 8}, num_warps=4)
 
 
@@ -79,3 +86,56 @@ def test_a_failure_in_words() -> None:
     assert (signature.outcome, signature.kind) == ("wrong_answer", "values")
     assert signature.cases == ("one past a tile",) and signature.families == ("tail",)
     assert "factor" in signature.features
+
+
+PURPOSE = """
+def softmax(x):
+    if x.shape[1] > 16:
+        raise NotImplementedError(
+            "later"
+        )
+    assert x.ndim == 2
+    return x.no_such
+@triton.jit
+def kernel(x):
+    tl.device_assert(False, "not now")
+    tl.static_assert(True)
+    tl.load(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [(4, True), (5, True), (7, True), (8, False), (11, True), (12, True), (13, False), (99, False)],
+)
+def test_statements_that_end_a_run_on_purpose(line: int, meant: bool) -> None:
+    assert on_purpose(PURPOSE, line) is meant
+    assert not on_purpose("not Python at all (", line)
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "asked"),
+    [
+        (4, ["NotImplementedError"], ""),
+        (8, ["AttributeError"], messages.BY_KIND["raised"]),
+        (13, ["Fault", "KernelError"], "Your last tile is wider than what is left of the row."),
+    ],
+)
+def test_code_around_a_kernel_is_not_asked_about_its_tiles(line: int, error: list[str], asked: str) -> None:
+    drill = load_drills(DRILLS)["tiled_softmax"]
+    matrix = hints.load_matrix(drill.folder)
+    assert matrix is not None
+    known = next(fault for fault in matrix.faults if fault.name == "unmasked_store").signature
+    suite = load_answers(drill).suite
+    failed = [
+        Judged(
+            case=case,
+            result=CaseResult(name=case.name, visible=False, outcome=Outcome.RUNTIME_ERROR, line=line),
+            features=(Feature("raised", "words"),),
+            in_kernel="KernelError" in error,
+        )
+        for case in suite.cases
+        if case.name in known.cases
+    ]
+    diagnosis, _ = explain_failure(drill, failed, Probed(), PURPOSE)
+    assert diagnosis.question.startswith(asked) and bool(diagnosis.question) is bool(asked)

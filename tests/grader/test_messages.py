@@ -29,6 +29,13 @@ def test_every_outcome_has_its_sentence(outcome: Outcome) -> None:
     assert visible.split(" in ")[0] == hidden.split(" in ")[0]
 
 
+@pytest.mark.parametrize("name", [messages.COMPILED, messages.AGAIN])
+@pytest.mark.parametrize("outcome", [Outcome.COMPILE_ERROR, Outcome.TIME_LIMIT, Outcome.RULE_BROKEN])
+def test_what_is_asked_afterwards_is_no_case(name: str, outcome: Outcome) -> None:
+    text = messages.sentence(outcome, [PASSED, PASSED, result(outcome, name)], 3, 0)
+    assert text.startswith("Not accepted: 2 cases passed, but ") and "of 3" not in text
+
+
 def test_sentences_are_distinct() -> None:
     sentences = {messages.sentence(o, [result(o)], 2, 0) for o in FAILING}
     assert len(sentences) == len(FAILING)

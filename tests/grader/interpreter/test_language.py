@@ -321,6 +321,19 @@ def test_numpy_arrays_are_used_in_place() -> None:
         launch(source, (1,), x, y, 1, B=8)
 
 
+def test_arrays_in_the_byte_order_of_another_machine_are_refused_in_plain_words() -> None:
+    source = """
+    @triton.jit
+    def kernel(y):
+        tl.store(y, 1.0)
+    """
+    other = np.dtype(np.float32).newbyteorder("S")
+    with pytest.raises(
+        interpreter.KernelError, match=r"an array of float32 whose bytes are in the order of another"
+    ):
+        launch(source, (1,), np.zeros(4, other))
+
+
 def test_host_descriptor() -> None:
     source = """
     from triton.tools.tensor_descriptor import TensorDescriptor
