@@ -32,6 +32,8 @@ CASES = (
     case("one key, many queries", "cut", 6, 1),
     case("twice as many queries", "cut", 40, 20),
     case("one query too many", "cut", 33, 32),
+    case("a chunk of more than 256", "chunk", 260, 300),  # rows that eight bits do not count
+    case("four tokens after thousands", "chunk", 4, 5001),  # positions that a half-precision float does not hold
 )
 
 

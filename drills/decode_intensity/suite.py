@@ -16,7 +16,8 @@ def heads(hidden: int, query: int, **more: Any) -> Config:
 
 
 def latent(query: int, rank: int, rope: int, **more: Any) -> Config:
-    return heads(56 * query, query, num_key_value_heads=query, kv_lora_rank=rank, qk_rope_head_dim=rope, **more)
+    kv = more.pop("num_key_value_heads", query)
+    return heads(56 * query, query, num_key_value_heads=kv, kv_lora_rank=rank, qk_rope_head_dim=rope, **more)
 
 
 GEMM: dict[str, tuple[int, int, int]] = {
@@ -42,6 +43,8 @@ LATENT: dict[str, Config] = {
     "16 heads over 512 + 64": latent(16, 512, 64),
     "40 heads over 256 + 32": latent(40, 256, 32, head_dim=96),
     "8 heads, as much rope as latent": latent(8, 128, 128),
+    "24 heads, said to have 1 KV head": latent(24, 384, 48, num_key_value_heads=1),
+    "20 heads, 1 byte elsewhere": latent(20, 320, 32, bytes_per_element=1),
 }
 RANDOM = {"a random product": GEMM, "random heads": ATTENTION, "random latent heads": LATENT}
 SHOWN = {

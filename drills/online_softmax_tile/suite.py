@@ -44,6 +44,9 @@ CASES = (
     case("first half hidden", "infinite", 3, 6 * B, data="late"),
     case("rows without keys, many tiles", "blind", 5, 4 * B + 3),
     case("a row seen late, near −20,000", "blind", 4, 4 * B, data="deep"),
+    case("hidden tiles between and after", "gaps", 4, 5 * B + 3),
+    case("hidden tiles, rising", "gaps", 4, 4 * B, data="rising"),
+    case("two sequences by turns", "turns", 3, 3 * B + 5),
     case("strided, rising", "strides", 3, 6 * B, data="rising", layout="padded"),
     case("many tiles", "many", 2, 24 * B + 5),
     case("one row, one column of values", "single", 1, 3 * B + 1, 1),
@@ -52,25 +55,40 @@ CASES = (
 
 def play(case: Case, rng: np.random.Generator) -> Play:
     rows, cols, depth = case.dims["rows"], case.dims["cols"], case.dims["depth"]
+    drawn = [draw(case, rng) for _ in range(2 if case.family == "turns" else 1)]
+    state: tuple[Values, ...] = (np.full(rows, -np.inf), np.zeros(rows), np.zeros((rows, depth)))
+    states = [state for _ in drawn]
+    spaced = "contiguous" if case.layout == "contiguous" else "sliced"
+    for start in range(0, cols, case.block):
+        tile = slice(start, start + case.block)
+        for i, (scores, values) in enumerate(drawn):
+            args = (
+                *(place(part, "fp32", spaced) for part in states[i]),
+                place(scores[:, tile], "fp32", case.layout),
+                place(values[tile], "fp32", case.layout),
+            )
+            outputs = after(args[0].values, *(a.values for a in args[1:]))
+            reply = yield Ask("update", args, outputs, reuse=(0, 1, 2))
+            states[i] = reply.outputs
+    for state in states:
+        args = tuple(place(part, "fp32", spaced) for part in state)
+        out = Output("out", (rows, depth), "fp32", divided, wider=True)
+        yield Ask("finish", args, (out,), reuse=(0, 1, 2))
+
+
+def draw(case: Case, rng: np.random.Generator) -> tuple[Values, Values]:
+    """Scores and values of one sequence."""
+    rows, cols, depth = case.dims["rows"], case.dims["cols"], case.dims["depth"]
     scores = build(case.data, rng, (rows, cols), case.block)
     values = rng.standard_normal((cols, depth)) + 1.0
     if case.family == "blind" and rows > 1:
         scores[0] = -np.inf  # never sees a key
         scores[-1, : cols // 2] = -np.inf  # sees its first key late
-    state: tuple[Values, ...] = (np.full(rows, -np.inf), np.zeros(rows), np.zeros((rows, depth)))
-    spaced = "contiguous" if case.layout == "contiguous" else "sliced"
-    for start in range(0, cols, case.block):
-        tile = slice(start, start + case.block)
-        args = (
-            *(place(part, "fp32", spaced) for part in state),
-            place(scores[:, tile], "fp32", case.layout),
-            place(values[tile], "fp32", case.layout),
-        )
-        reply = yield Ask("update", args, after(args[0].values, *(a.values for a in args[1:])), reuse=(0, 1, 2))
-        state = reply.outputs
-    args = tuple(place(part, "fp32", spaced) for part in state)
-    out = Output("out", (rows, depth), "fp32", divided, wider=True)
-    yield Ask("finish", args, (out,), reuse=(0, 1, 2))
+    if case.family == "gaps":
+        scores[0, case.block : 3 * case.block] = -np.inf  # has seen keys, sees none for two tiles, and goes on
+        scores[1, case.block :] = -np.inf  # sees the keys of the first tile only
+        scores[2, 2 * case.block - 1 :] = -np.inf
+    return scores, values
 
 
 def after(m: Values, l: Values, acc: Values, scores: Values, values: Values) -> tuple[Output, ...]:

@@ -27,6 +27,8 @@ SHAPES: dict[str, Shape] = {
     "two queries, equal lengths": shape(2, 4096, 4096),
     "five queries, ragged": shape(5, 4096, 4000),
     "a chunk each, ragged": shape(256, 512, 8192, 512),
+    "the first is the mean": shape(1, 600, 300, 900),
+    "chunks, one key short of equal": shape(64, 4096, 4096, 4095),
 }
 MIXES: dict[str, dict[str, int]] = {
     "300 equal decodes and 100 chunks": {"decode equal": 300, "chunk": 100},
@@ -44,7 +46,7 @@ SHOWN = {"two sequences of 8,192, one query", "one chunk of 512", "300 equal dec
 
 def play(case: Case, rng: np.random.Generator) -> Play:
     if case.about in MIXES or "mix" in case.about:
-        yield Ask("speedup", (MIXES.get(case.about) or mixed(rng),), (Output("result", (), "fp64", one_percent),))
+        yield Ask("speedup", (MIXES.get(case.about) or mixed(rng),), (Output("result", (), "fp64", one_in_a_thousand),))
     else:
         yield Ask("choose", (SHAPES.get(case.about) or batch(case.about, rng),), (Exact("backend"),))
 
@@ -64,13 +66,13 @@ def mixed(rng: np.random.Generator) -> dict[str, int]:
     return {names[i]: int(10 ** rng.uniform(1, 3)) for i in sorted(chosen)}
 
 
-def one_percent(expected: Values, inputs: Sequence[Values]) -> Tolerance:
+def one_in_a_thousand(expected: Values, inputs: Sequence[Values]) -> Tolerance:
     return tolerance(
         expected,
-        relative=0.01,
+        relative=0.001,
         absolute=0.0,
         dtype="fp64",
-        because="the statement asks for the gain to one percent, which is what such a table is good for",
+        because="the statement asks for a thousandth: a percent of a gain of a tenth, and less than 2 µs a call come to",
     )
 
 

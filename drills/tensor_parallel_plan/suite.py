@@ -15,6 +15,7 @@ def case(name: str, tokens: int, ranks: int, *, visible: bool = False) -> Case:
     return Case(name, family, {"tokens": tokens, "ranks": ranks}, data="", visible=visible)
 
 
+YEAR = 10**11  # so many bytes that float64 knows them to 64, and int64 still holds what is multiplied on the way
 CASES = (
     case("one token, eight ranks", 1, 8, visible=True),
     case("one token, three ranks", 1, 3, visible=True),
@@ -29,6 +30,10 @@ CASES = (
     case("an odd prompt on five ranks", 1237, 5),
     case("one rank, one token", 1, 1),
     case("some prompt, seven ranks", 3000, 7),
+    case("one token, sixteen ranks", 1, 16),
+    case("some prompt, twelve ranks", 1500, 12),
+    case("a year of tokens, seven ranks", YEAR, 7),
+    case("a year of tokens, eleven ranks", YEAR, 11),
 )
 SPREAD = 500  # hidden prompts of more than a hundred tokens grow by up to so many
 
@@ -36,8 +41,10 @@ SPREAD = 500  # hidden prompts of more than a hundred tokens grow by up to so ma
 def play(case: Case, rng: np.random.Generator) -> Play:
     if case.family == "plan":
         yield Ask("plan", (), (Exact("plan"),))
-    tokens = case.dims["tokens"] + (0 if case.visible or case.dims["tokens"] < 100 else int(rng.integers(SPREAD)))
-    yield Ask("bytes_sent", (tokens, case.dims["ranks"]), (Exact("number of bytes"),))
+    tokens, ranks = case.dims["tokens"], case.dims["ranks"]
+    if not case.visible and tokens >= 100:
+        tokens += ranks * int(rng.integers(SPREAD // ranks))  # the remainder stays that of the case
+    yield Ask("bytes_sent", (tokens, ranks), (Exact("number of bytes"),))
 
 
 PIECES = {"column": ("whole", "piece"), "row": ("piece", "share"), "replicated": ("whole", "whole")}
