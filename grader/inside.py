@@ -127,6 +127,7 @@ class Session:
         self._filename = ""
         self._entries: dict[str, Callable[..., Any]] = {}
         self._workshop = tensors.Workshop("numpy", "cpu")
+        self._given: list[tensors.Given] = []  # of the call before
         self._memory = memory.Resident()
         self._gpu: Device | None = None
         self._stopwatch: stopwatch.Stopwatch | None = None
@@ -183,6 +184,7 @@ class Session:
         if entry is None:
             return wire.Failed(kind="refused", message=f"There is no entry {order.entry}.")
         given: list[tensors.Given] = []
+        self._workshop.reuse(self._given)
         served = Served(self.channel, self._workshop) if self.channel is not None else None
         arguments = [
             served.function(value)
@@ -190,6 +192,8 @@ class Session:
             else self._workshop.make(value, given)
             for value in order.args
         ]
+        self._workshop.reuse([])
+        self._given = given
         owners = [_owner(value, given) for value in arguments]
         self._recorder.begin(
             [made.place() if made and self._traced else None for made in owners],

@@ -79,6 +79,11 @@ class Workshop:
     def __init__(self, framework: str, device: str) -> None:
         self._torch: Any = None if framework == "numpy" else importlib.import_module("torch")
         self._device = device
+        self._reusable: list[Any] = []  # buffers of the call before
+
+    def reuse(self, given: list[Given]) -> None:
+        """Let the next arguments lie where those of a call did that is over: an address says nothing of numbers."""
+        self._reusable = [made.buffer for made in given] if self._device == "cpu" else []
 
     def make(self, value: wire.Value, given: list[Given]) -> Any:
         """The argument that `value` describes; arrays in it are added to `given`."""
@@ -93,7 +98,10 @@ class Workshop:
         return value
 
     def _numpy(self, array: wire.Array) -> Given:
-        buffer = np.frombuffer(bytearray(array.storage), dtype=np.uint8)
+        buffer = self._buffer(len(array.storage))
+        if buffer is None:
+            buffer = np.frombuffer(bytearray(len(array.storage)), dtype=np.uint8)
+        buffer[:] = np.frombuffer(array.storage, dtype=np.uint8)
         kind = wire.NUMPY_TYPES[array.dtype]
         flat = buffer.view(kind)[array.offset :]
         strides = tuple(s * kind.itemsize for s in array.strides)
@@ -101,11 +109,18 @@ class Workshop:
 
     def _tensor(self, array: wire.Array) -> Given:
         torch = self._torch
-        buffer = torch.empty(len(array.storage), dtype=torch.uint8)  # aligned, as frombuffer is not
+        buffer = self._buffer(len(array.storage))
+        if buffer is None:
+            buffer = torch.empty(len(array.storage), dtype=torch.uint8)  # aligned, as frombuffer is not
         buffer.numpy()[:] = np.frombuffer(array.storage, dtype=np.uint8)
         buffer = buffer.to(self._device)
         kind = getattr(torch, TORCH_TYPES[array.dtype])
         return Given(array, buffer, buffer.view(kind).as_strided(array.shape, array.strides, array.offset))
+
+    def _buffer(self, length: int) -> Any:
+        """A buffer of the call before that is as long, for one use; ``None`` where there is none."""
+        found = next((at for at, kept in enumerate(self._reusable) if len(kept) == length), None)
+        return None if found is None else self._reusable.pop(found)
 
     def synchronize(self) -> None:
         """Wait for the device: a kernel may still be writing."""

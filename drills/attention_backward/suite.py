@@ -27,6 +27,8 @@ from grader.kit import (
 
 B = 64
 LONG = 2560  # an S×S matrix takes 25 MiB there in fp32, and 6.25 MiB in bytes
+RAGGED = 2529  # as much, and no multiple of a tile
+MEDIUM = 1300  # 6.4 MiB in fp32
 GROWTH = 4 << 20  # bytes that memory may grow by at that length
 UNIT = DTYPES["fp32"].epsilon / 2
 TINY = DTYPES["fp32"].tiny
@@ -58,7 +60,9 @@ CASES = (
     case("sharp rows", "spike", 2 * B + 5, data="spike"),
     case("rows apart", "strides", B + 9, layout="padded"),
     case("columns apart", "strides", B + 9, layout="sliced", causal=False),
-    case("2560 tokens, causal", "memory", LONG, 8),
+    case("2529 tokens, causal", "memory", RAGGED),
+    case("1300 tokens", "memory", MEDIUM, causal=False),
+    case("keys to come score far higher", "range", B + 8, data="rising"),
 )
 
 
@@ -82,6 +86,8 @@ def drawn(case: Case, rng: np.random.Generator) -> list[Values]:
         q[:, 0], k[:, 0] = np.sign(level) * abs(level) ** 0.5, abs(level) ** 0.5
     if case.data == "spike":
         q *= 3.0
+    if case.data == "rising":  # exp(s − lse) of a key that is not seen is infinite
+        q[:, 0], k[:, 0] = np.sqrt(shape[1]), np.linspace(0.0, 300.0, shape[0])
     if shape[0] == 1:  # whole numbers, so that dP − δ is zero to the last bit
         q, k, v, do = (np.rint(4 * values) for values in (q, k, v, do))
     return [q, k, v + 0.5, do + 0.25]

@@ -81,6 +81,7 @@ HIDDEN = (
     case("2,000 keys, rising", "many", 1, 125 * B, data="rising"),
     case("half precision, rising", "fp16", 3, 8 * B + 1, 128, data="rising", dtype="fp16"),
     case("half precision, many tiles", "fp16", 2, 40 * B + 5, dtype="fp16"),
+    case("half precision, a first key far ahead", "fp16", 4, 125 * B, data="ahead", dtype="fp16"),
     case("half precision, equal scores", "fp16", 2, 80 * B, data="constant", dtype="fp16"),
     case("half precision, columns swapped", "fp16", 3, B + 1, 64, dtype="fp16", layout="transposed"),
 )

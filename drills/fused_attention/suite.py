@@ -29,6 +29,7 @@ from grader.kit import (
 B = 16
 LONG = 24 * B + 1  # past 256, where a buffer of Sq × Sk is larger than any state
 HEAD_DIMS = (16, 32, 64, 128)
+LOUD = 12.0  # deviation of loud queries and keys
 
 
 def case(
@@ -85,6 +86,8 @@ HIDDEN = (
     case("heads far apart", "heads", 2, 2 * B + 1, data="apart", heads=3),
     case("heads of different scale", "heads", 3, B + 3, 32, data="scales", batch=2, heads=2),
     case("two sequences", "heads", 2, B - 3, batch=2),
+    case("three sequences, two heads", "heads", 3, 5, batch=3, heads=2),
+    case("one shape, three times", "again", 3, B + 1),
     case("causal, one query and two keys", "aligned", 1, 2, causal=True),
     case("causal, one query and 17 keys", "aligned", 1, B + 1, causal=True),
     case("causal, 15 queries and 16 keys", "aligned", B - 1, B, 64, causal=True),
@@ -105,6 +108,9 @@ HIDDEN = (
     case("half precision, equal scores", "fp16", 2, 80 * B + 1, data="constant", dtype="fp16"),
     case("half precision, rising", "fp16", 3, 4 * B + 1, 128, data="rising", dtype="fp16"),
     case("half precision, wide scores", "fp16", 4, 2 * B + 1, 32, data="high", dtype="fp16"),
+    case("half precision, loud", "loud", 1, 2 * B + 1, 32, heads=4, dtype="fp16"),
+    case("bfloat16, loud", "loud", 1, 2 * B + 1, 32, heads=4, dtype="bf16"),
+    case("half precision, a first key far ahead", "fp16", 4, 80 * B, data="ahead", dtype="fp16"),
     case("half precision, more queries than keys", "blind", B + 2, 6, dtype="fp16", causal=True),
     case("bfloat16, many tiles", "bf16", 2, 20 * B + 5, dtype="bf16"),
     case("bfloat16, causal", "bf16", B + 1, B + 5, 64, dtype="bf16", causal=True, layout="interleaved", heads=2),
@@ -155,17 +161,24 @@ def around(blocks: tuple[int, ...]) -> tuple[Case, ...]:
 def play(case: Case, rng: np.random.Generator) -> Play:
     dims = case.dims
     shape = AttentionShape(dims["batch"], dims["heads"], dims["heads"], dims["q"], dims["k"], dims["d"])
-    q, k, v = (
-        place(part, case.dtype, layout)
-        for part, layout in zip(
-            attention_inputs(case.data, rng, shape, case.block), layouts(case.layout), strict=True
-        )
-    )
     causal = bool(case.settings["causal"])
-    out = Output("result", q.shape, case.dtype, near_attention(case.dtype, causal=causal), tiled_axis=2)
     heads = shape.batch * shape.heads
     scratch = 16 * heads * (shape.q_len + shape.kv_len) * shape.depth
-    yield Ask("attention", (q, k, v, causal), (out,), scratch_bytes=scratch)
+    for _ in range(3 if case.family == "again" else 1):  # other numbers where the last ones lay
+        parts = zip(drawn(case, rng, shape), layouts(case.layout), strict=True)
+        q, k, v = (place(part, case.dtype, layout) for part, layout in parts)
+        out = Output("result", q.shape, case.dtype, near_attention(case.dtype, causal=causal), tiled_axis=2)
+        yield Ask("attention", (q, k, v, causal), (out,), scratch_bytes=scratch)
+
+
+def drawn(case: Case, rng: np.random.Generator, shape: AttentionShape) -> tuple[Values, Values, Values]:
+    """q, k and v. Where they are loud, a score is a sum of far larger terms, and none of these may be rounded."""
+    q, k, v = attention_inputs(case.data, rng, shape, case.block)
+    if case.family == "loud":
+        scores = q @ k.swapaxes(-1, -2)
+        q, k = (LOUD * rng.standard_normal(part.shape) for part in (q, k))
+        k += (scores - q @ k.swapaxes(-1, -2)).swapaxes(-1, -2) * q / (q * q).sum(axis=-1, keepdims=True)
+    return q, k, v
 
 
 def layouts(name: str) -> tuple[str, str, str]:

@@ -46,7 +46,9 @@ SHOWN = {"two sequences of 8,192, one query", "one chunk of 512", "300 equal dec
 
 def play(case: Case, rng: np.random.Generator) -> Play:
     if case.about in MIXES or "mix" in case.about:
-        yield Ask("speedup", (MIXES.get(case.about) or mixed(rng),), (Output("result", (), "fp64", one_in_a_thousand),))
+        yield Ask(
+            "speedup", (MIXES.get(case.about) or mixed(rng),), (Output("result", (), "fp64", one_in_a_thousand),)
+        )
     else:
         yield Ask("choose", (SHAPES.get(case.about) or batch(case.about, rng),), (Exact("backend"),))
 

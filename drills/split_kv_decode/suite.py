@@ -52,6 +52,8 @@ CASES = (
     case("columns apart", "strides", 2 * B + 3, 2, layout="sliced"),
     case("many keys in few shares", "many", 40 * B + 3, 3),
     case("many shares", "many", 200, 33),
+    case("a key a share", "many", 64, 64),
+    case("a long share", "many", 2100, 1),
     case("half precision, rising", "fp16", 4 * B + 1, 4, data="rising", dtype="fp16"),
     case("half precision, many keys", "fp16", 30 * B, 2, data="mean3", dtype="fp16"),
 )

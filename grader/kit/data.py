@@ -75,6 +75,13 @@ def _cliff(rng: np.random.Generator, shape: Shape, block: int) -> Values:
     return values
 
 
+def _ahead(rng: np.random.Generator, shape: Shape, block: int) -> Values:
+    """The first value stands 10.5 above the rest: a tile of them is less than a half-precision sum near 1 can take."""
+    values = rng.standard_normal(shape) / 4 - 10.5
+    values[..., 0] = 0.0
+    return values
+
+
 def _lift(rng: np.random.Generator, shape: Shape, block: int) -> Values:
     """The first quarter lies 110 below the rest: relative to the maximum of an early tile, later ones overflow."""
     values = rng.standard_normal(shape)
@@ -123,6 +130,7 @@ DATA: dict[str, Data] = {
         Data("spike", "one value far above the rest", _spike),
         Data("constant", "constant rows", _constant),
         Data("cliff", "a last quarter far below the rest", _cliff),
+        Data("ahead", "a first value that outweighs each tile after it", _ahead),
         Data("lift", "a first quarter far below the rest", _lift),
         Data("holes", "some entries −∞", _holes),
         Data("late", "a leading half of −∞", _late),

@@ -19,6 +19,7 @@ SHINGLE = 5  # words in a row: a run that two texts share by more than chance
 COPIED = 0.5  # of the runs of a value; more are not the writer's own
 SAME = 0.6  # of the runs of two values
 PROSE = 0.1  # words that only sentences need, at least
+BITS = 0.8  # words that stand alone or in pairs between commas, at most; items of a list are such too
 VARIED = 0.35  # of the words are different ones, at least
 
 SMALL = (
@@ -102,6 +103,12 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[a-z][a-z0-9_'’-]*", text.lower())
 
 
+def in_bits(text: str) -> float:
+    """The share of words that stand alone or in pairs between commas and line ends."""
+    sizes = [len(words_of(bit)) for bit in re.split(r"[,;\n]", text)]
+    return sum(size for size in sizes if size <= 2) / max(1, sum(sizes))
+
+
 def runs(text: str | None) -> set[tuple[str, ...]]:
     """All runs of a few words in a text."""
     words = words_of(text or "")
@@ -138,7 +145,7 @@ def _worthless(
         return "empty", False, "It says nothing yet."
     if len(words) < LEAST_WORDS:
         return "short", False, f"{len(words)} words can't name a mechanism, a quantity and a decision."
-    if sum(word in SMALL_WORDS for word in words) < PROSE * len(words):
+    if sum(word in SMALL_WORDS for word in words) < PROSE * len(words) or in_bits(texts[key] or "") > BITS:
         return "keywords", False, "It is a list of keywords. Say in sentences what is done with them."
     if len(set(words)) < VARIED * len(words):
         return "repeated", False, "It says the same words again and again."

@@ -18,7 +18,7 @@ def backward(q, k, v, o, lse, do, causal):
                 continue
             p = torch.exp2((q[r] @ k[c].T * scale - lse[r, None]) * LOG2E)
             if causal:
-                p = p * (c[None, :] <= r[:, None])
+                p = torch.where(c[None, :] <= r[:, None], p, 0.0)
             dv_tile += p.T @ do[r]
             ds = p * (do[r] @ v[c].T - delta[r, None])
             dk_tile += ds.T @ q[r]
