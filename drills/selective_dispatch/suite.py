@@ -74,7 +74,7 @@ def one_in_a_thousand(expected: Values, inputs: Sequence[Values]) -> Tolerance:
         relative=0.001,
         absolute=0.0,
         dtype="fp64",
-        because="the statement asks for a thousandth: a percent of a gain of a tenth, and less than 2 µs a call come to",
+        because="the statement asks for a thousandth: a percent of a gain of a tenth, and less than 2 µs a call",
     )
 
 

@@ -76,7 +76,7 @@ def _cliff(rng: np.random.Generator, shape: Shape, block: int) -> Values:
 
 
 def _ahead(rng: np.random.Generator, shape: Shape, block: int) -> Values:
-    """The first value stands 10.5 above the rest: a tile of them is less than a half-precision sum near 1 can take."""
+    """The first value stands 10.5 above the rest: a tile of them is lost in a half-precision sum near 1."""
     values = rng.standard_normal(shape) / 4 - 10.5
     values[..., 0] = 0.0
     return values

@@ -213,6 +213,21 @@ def test_values_and_memory_in_torch(torch_pool: Pool) -> None:
         assert isinstance(failure, Failure) and failure.kind is FailureKind.OUT_OF_MEMORY
 
 
+@pytest.mark.parametrize("framework", ["numpy", "torch"])
+def test_arguments_lie_where_those_of_the_call_before_lay(framework: str, request: pytest.FixtureRequest) -> None:
+    """So that a result that was kept for an address meets other numbers. Two of one call never share a place."""
+    pool: Pool = request.getfixturevalue(f"{framework}_pool")
+    address = "a.ctypes.data" if framework == "numpy" else "a.data_ptr()"
+    source = f"def f(*given): return [{address} for a in given], [a.tolist() for a in given]"
+    other = wire.from_numpy(np.full((2, 3), 7, np.float32))
+    with pool.take() as runner:
+        load(runner, source, "f", framework=framework)
+        before, first = returned(call(runner, "f", X, X))
+        after, second = returned(call(runner, "f", other, X))
+    assert len(set(before)) == 2 and sorted(after) == sorted(before)
+    assert first == [[[0, 1, 2], [3, 4, 5]]] * 2 and second == [[[7, 7, 7]] * 2, [[0, 1, 2], [3, 4, 5]]]
+
+
 def test_refusals(numpy_pool: Pool) -> None:
     with numpy_pool.take() as runner:
         assert isinstance(load(runner, "def f(x): return x", "f"), wire.Loaded)

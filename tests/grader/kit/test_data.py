@@ -62,6 +62,12 @@ def test_cliff_and_lift_leave_the_range_of_exp_in_fp32() -> None:
         assert (values[near].min(axis=1) - values[far].max(axis=1) > 89).all()
 
 
+def test_ahead_is_more_than_a_tile_and_less_than_all() -> None:
+    weights = np.exp(drawn("ahead"))
+    assert (weights[:, 0] == 1).all()
+    assert (weights[:, 1 : BLOCK + 1].sum(axis=1) < 16 * 2.0**-11).all() and (weights[:, 1:] < 2.0**-12).all()
+
+
 def test_apart_rows_do_not_share_a_maximum() -> None:
     tops = drawn("apart").max(axis=1)
     assert (np.abs(np.diff(tops)) > 104).all()

@@ -46,6 +46,8 @@ def test_an_outline_is_handed_to_a_person() -> None:
         ({"a": Foreign("X")}, ["missing"]),
         ("HBM is read once.", ["short"]),
         ("HBM, SRAM, tiles, online softmax, bandwidth, 128 MiB, fp32, registers, occupancy", ["keywords"]),
+        ("HBM, SRAM, 128 MiB, read once, written, never, because, instead, kept, as, L2", ["keywords"]),
+        (["HBM", "read once", "128 MiB", "never written", "because", "instead of", "as is"], ["keywords"]),
         ("We keep HBM reads at 2 MiB. " * 8, ["repeated"]),
         ("Say which tensors are read from HBM, how often, and how many bytes: 128!", ["copied"]),
         ("Q is read from HBM and O is written to it, because the scores stay where they are.", ["quantity"]),
