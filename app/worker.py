@@ -42,6 +42,7 @@ TICK_SECONDS = 0.25  # how soon a cancellation is noticed and events are written
 ADOPT_SECONDS = 3.0
 SWEEP_SECONDS = 15.0
 SWEEP_AFTER = timedelta(seconds=10)  # a younger run may be between its row and its job's first look
+REST_SECONDS = 2.0  # after a sandbox was taken, before its replacement starts: most gradings are over by then
 TROUBLE_SECONDS = 15.0  # between two tries to get a sandbox
 log = structlog.get_logger(__name__)
 
@@ -183,7 +184,7 @@ class Worker:
         self.queue = Jobs(settings.database)
         self.engine = jobs.Engine(settings, self.database, lane, self._work)
         hidden = tuple(path.resolve() for path in (settings.data, settings.drills, settings.content))
-        pool = Pool(lane, settings.warm, hidden=hidden, gpu=settings.gpu or 0)
+        pool = Pool(lane, settings.warm, hidden=hidden, gpu=settings.gpu or 0, rest=REST_SECONDS)
         self.bench = Bench(settings, self.database, self.queue, self.engine.id, pool)
         self.stop = threading.Event()
         self._due: dict[str, float] = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,12 +46,14 @@ class Pool:
         framework: str = "triton",
         stock: bool = False,
         gpu: int = 0,
+        rest: float = 0.0,
         hidden: tuple[Path, ...] = (),
     ) -> None:
         """`framework` (numpy, torch, triton, kernels, compiler) is imported beforehand; `hidden` no runner sees.
 
         `stock` runs kernels in Triton's own interpreter instead of ours, as a second opinion. `gpu` counts the
-        GPUs of this machine from 0; runners see that one only.
+        GPUs of this machine from 0; runners see that one only. `rest` is for how many seconds after a runner was
+        taken none is started in its place unless somebody waits: a start keeps a core busy that the grading needs.
         Raises `ValueError` for another framework. A machine without a sandbox shows in `take`.
         """
         if framework not in ("numpy", "torch", "triton", "kernels", "compiler"):
@@ -70,6 +73,8 @@ class Pool:
         self._starting: Runner | None = None
         self._waiting = 0
         self._quiet = 0
+        self._rest = rest
+        self._replace_at = 0.0  # when the first runner that is missing may be replaced
         self._trouble: SandboxUnavailable | None = None
         self._closed = False
         cgroups.sweep()
@@ -94,6 +99,8 @@ class Pool:
                 self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
                 if not self._warm:
                     raise self._why_none()
+                if len(self._warm) >= self._size:
+                    self._replace_at = time.monotonic() + self._rest
                 runner = self._warm.popleft()
                 self._out.add(runner)
             finally:
@@ -106,7 +113,12 @@ class Pool:
     def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until a runner is warm, without taking it. Raises `SandboxUnavailable` as `take` does."""
         with self._change:
-            self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
+            self._waiting += 1
+            self._change.notify_all()
+            try:
+                self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
+            finally:
+                self._waiting -= 1
             if not self._warm:
                 raise self._why_none()
 
@@ -130,7 +142,9 @@ class Pool:
     def _other(self, framework: str) -> Pool:
         with self._change:
             if framework not in self._others and not self._closed:
-                other = type(self)(Lane.CPU, 1, self._limits, framework=framework, hidden=self._hidden)
+                other = type(self)(
+                    Lane.CPU, 1, self._limits, framework=framework, hidden=self._hidden, rest=self._rest
+                )
                 self._others[framework] = other
         if framework not in self._others:
             raise self._why_none()
@@ -206,7 +220,8 @@ class Pool:
         layout.precompile()
         for number in itertools.count():
             with self._change:
-                self._change.wait_for(lambda: self._closed or self._wanted())
+                while not (self._closed or self._wanted()):
+                    self._change.wait(self._rest_left())
                 if self._closed:
                     return
             try:
@@ -219,7 +234,15 @@ class Pool:
                 self._offer(runner)
 
     def _wanted(self) -> bool:
-        return not self._quiet and len(self._warm) < max(self._size, self._waiting)
+        if self._quiet:
+            return False
+        rested = time.monotonic() >= self._replace_at
+        return len(self._warm) < self._waiting or (rested and len(self._warm) < self._size)
+
+    def _rest_left(self) -> float | None:
+        """Seconds until a missing runner may be replaced; None when nothing but a notice changes what is wanted."""
+        left = self._replace_at - time.monotonic()
+        return max(left, 0.01) if len(self._warm) < self._size and not self._quiet else None
 
     def _offer(self, runner: Runner) -> None:
         with self._change:

@@ -28,7 +28,8 @@ SOLUTION = ROOT / "drills" / DRILL / "correct" / "online.py"
 SUBMISSIONS = int(os.environ.get("SUBMISSIONS", "20"))
 LANE = os.environ.get("LANE", "cpu")
 AIM_SECONDS = 1.5
-PAUSE_SECONDS = 2.0  # between submissions, so that the pool is warm as it is for one learner at work
+PHASES = ("pool", "load", "run", "judge", "diagnose")
+PAUSE_SECONDS = 5.0  # between submissions: the three processes that one takes are replaced by then (see `pool`)
 
 
 class Browser:
@@ -114,7 +115,7 @@ def measure(browser: Browser) -> list[dict[str, float]]:
         if verdict["outcome"] != "accepted":
             raise SystemExit(f"the measured solution was not accepted: {verdict['sentence']} {verdict['problem']}")
         if number:
-            phases = {name: verdict["timings"][name] for name in ("pool", "load", "run", "judge")}
+            phases = {name: verdict["timings"][name] for name in PHASES}
             rows.append({"wall": wall, **phases, "queue": wall - verdict["timings"]["total"]})
             print(f"\r{number}/{SUBMISSIONS}", end="", flush=True)
     print("\r", end="")
@@ -131,7 +132,7 @@ def cold() -> float:
 
 def report(rows: list[dict[str, float]], cold_seconds: float) -> None:
     """The figures as a table, and the two ratios."""
-    for name in ("wall", "queue", "pool", "load", "run", "judge"):
+    for name in ("wall", "queue", *PHASES):
         values = sorted(row[name] for row in rows)
         p95 = values[min(len(values) - 1, round(0.95 * (len(values) - 1)))]
         print(f"{name:<12} p50 {statistics.median(values):6.3f} s   p95 {p95:6.3f} s")

@@ -169,6 +169,28 @@ def test_nothing_starts_while_it_must_be_quiet() -> None:
         pool.ready(20)
 
 
+def test_a_replacement_rests_unless_somebody_waits() -> None:
+    with Pool(size=2, limits=LIMITS, framework="numpy", rest=60.0) as pool:
+        deadline = time.monotonic() + 20
+        while pool.warm < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        with pool.take() as first, pool.take() as second:
+            time.sleep(1.5)  # a start takes a third of that
+            assert pool.warm == 0
+            with pool.take(seconds=20) as third:  # long before the rest is over
+                assert [answer(loaded(runner)) for runner in (first, second, third)] == [1, 1, 1]
+
+
+def test_a_replacement_starts_when_it_has_rested() -> None:
+    with Pool(size=1, limits=LIMITS, framework="numpy", rest=0.5) as pool:
+        pool.ready(20)
+        with pool.take():
+            deadline = time.monotonic() + 20
+            while pool.warm < 1 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert pool.warm == 1
+
+
 def test_a_runner_that_does_not_come_up_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpus, "visible", lambda: [gpus.Gpu(0, "/dev/null", "no GPU at all", "")])
     unfit = Pool(Lane.GPU, limits=LIMITS, framework="torch")
