@@ -28,7 +28,7 @@ SOLUTION = ROOT / "drills" / DRILL / "correct" / "online.py"
 SUBMISSIONS = int(os.environ.get("SUBMISSIONS", "20"))
 LANE = os.environ.get("LANE", "cpu")
 AIM_SECONDS = 1.5
-PHASES = ("pool", "load", "run", "judge", "diagnose")
+PHASES = ("pool", "load", "run", "judge", "alone", "compiler", "diagnose")
 PAUSE_SECONDS = 5.0  # between submissions: the three processes that one takes are replaced by then (see `pool`)
 
 
