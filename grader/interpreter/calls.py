@@ -129,6 +129,16 @@ def invoke(run: Run, target: Any, args: list[Any], kwargs: dict[str, Any]) -> An
         return args[0]
     if isinstance(target, Missing):
         return target()
-    if isinstance(target, DType) or not callable(target):
-        raise Rejected(f"{target!r} cannot be called in a Triton kernel; to convert, use .to({target!r})")
+    if refusal := _not_called(target):
+        raise Rejected(refusal)
     return target(*args, **kwargs)
+
+
+def _not_called(target: Any) -> str:
+    """Why a thing of the language cannot be called; empty where it can."""
+    if target is Value or target is Descriptor:
+        name = "tensor" if target is Value else "tensor_descriptor"
+        return f"a kernel makes no tl.{name} by its name; the type is there to be asked for with isinstance"
+    if isinstance(target, DType) or not callable(target):
+        return f"{target!r} cannot be called in a Triton kernel; to convert, use .to({target!r})"
+    return ""

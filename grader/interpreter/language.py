@@ -56,7 +56,7 @@ _FUNCTIONS: dict[Any, str] = {
     "pair_uniform_to_normal",
     printing: "device_print device_assert static_assert static_print assume debug_barrier",
 }
-_REFUSED = "inline_asm_elementwise float8e4b15 float8e4b8 float8e5b16 tensor_descriptor condition target_info slice"
+_REFUSED = "inline_asm_elementwise float8e4b15 float8e4b8 float8e5b16 condition target_info slice"
 
 
 def _functions() -> dict[str, Builtin]:
@@ -87,6 +87,8 @@ TYPES: dict[str, Any] = {
     **{name: dtype for name, dtype in dtypes.NAMED.items() if dtype.is_int()},
     "constexpr": Constexpr,
     "tensor": Value,
+    "tensor_descriptor": descriptors.Descriptor,
+    "tensor_descriptor_base": descriptors.Descriptor,
     "tuple": tuple,
     "PropagateNan": PropagateNan,
 }

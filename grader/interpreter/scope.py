@@ -154,6 +154,14 @@ def _attribute(run: Run, owner: Any, name: str, *default: Any) -> Any:
         raise
 
 
+def _isinstance(run: Run, x: Any, kind: Any) -> bool:
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    for one in kinds:
+        if not isinstance(one, type):
+            raise Rejected(f"isinstance needs types, got {one!r}")
+    return isinstance(x, kinds)
+
+
 def _print(run: Run, *args: Any, **options: Any) -> None:
     from grader.interpreter.printing import device_print
 
@@ -182,7 +190,7 @@ PYTHON: dict[str, Any] = {
     "float": Builtin("float", _constant(float)),
     "print": Builtin("print", _print),
     "range": RANGE,
-    "isinstance": Builtin("isinstance", lambda run, x, kind: isinstance(x, kind)),
+    "isinstance": Builtin("isinstance", _isinstance),
     "getattr": Builtin("getattr", _attribute),
     "hasattr": Builtin("hasattr", lambda run, x, name: hasattr(x, name)),
     "list": Builtin("list", lambda run, *args: tuple(*args)),

@@ -30,13 +30,18 @@ class Config:
         }
 
 
+Named = dict[str, Any]
+
+
 @dataclass
 class Wrapper:
-    """A kernel inside a decorator that adds arguments to each launch."""
+    """A kernel inside a decorator that adds arguments to each launch. `added` is given the arguments by place and
+    those by keyword, each by name; what it returns yields to them.
+    """
 
     kernel: Any
-    added: Callable[[dict[str, Any]], dict[str, Any]]
-    hook: Callable[..., Any] | None = None
+    added: Callable[[Named, Named], Named]
+    hook: Callable[[Named, Named, Named], None] | None = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)
@@ -45,39 +50,43 @@ class Wrapper:
         return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
 
     def run(self, *args: Any, grid: Any, **kwargs: Any) -> Any:
-        named = {**dict(zip(self.kernel.arg_names, args, strict=False)), **kwargs}
-        extra = {name: value for name, value in self.added(named).items() if name not in named}
+        placed = dict(zip(self.kernel.arg_names, args, strict=False))
+        added = self.added(placed, kwargs)
+        extra = {name: value for name, value in added.items() if name not in placed and name not in kwargs}
         if self.hook is not None:
-            self.hook({**named, **extra})
+            self.hook(placed, kwargs, extra)
         return self.kernel.run(*args, grid=grid, **kwargs, **extra)
 
 
 def autotune(
-    configs: list[Config], key: list[str], prune_configs_by: dict[str, Any] | None = None, **_: Any
+    configs: list[Config], key: list[str], prune_configs_by: Named | None = None, **_: Any
 ) -> Callable[[Any], Wrapper]:
-    """Takes the first configuration; an empty list means the kernel's own defaults."""
+    """Takes the first configuration that `early_config_prune` leaves; none means the kernel's own defaults."""
 
-    def chosen(named: dict[str, Any]) -> list[Config]:
+    def chosen(placed: Named, keywords: Named) -> Config | None:
         pruner = (prune_configs_by or {}).get("early_config_prune")
-        return list(pruner(configs, named)) if pruner else configs
+        left = list(pruner(configs, placed, **keywords)) if pruner else configs
+        if pruner and not left:
+            raise ValueError("early_config_prune left no configuration; it must return at least one")
+        return left[0] if left else None
 
-    def added(named: dict[str, Any]) -> dict[str, Any]:
-        left = chosen(named)
-        return left[0].all_kwargs() if left else {}
+    def added(placed: Named, keywords: Named) -> Named:
+        config = chosen(placed, keywords)
+        return config.all_kwargs() if config else {}
 
-    def hook(named: dict[str, Any]) -> None:
-        left = chosen(named)
-        if left and left[0].pre_hook:
-            left[0].pre_hook(named)
+    def hook(placed: Named, keywords: Named, extra: Named) -> None:
+        config = chosen(placed, keywords)
+        if config is not None and config.pre_hook:
+            config.pre_hook({**placed, **keywords, **extra})
 
     return lambda kernel: Wrapper(kernel, added, hook)
 
 
-def heuristics(values: dict[str, Callable[[dict[str, Any]], Any]]) -> Callable[[Any], Wrapper]:
+def heuristics(values: dict[str, Callable[[Named], Any]]) -> Callable[[Any], Wrapper]:
     """Constants computed from the arguments of each launch."""
 
-    def added(named: dict[str, Any]) -> dict[str, Any]:
-        known = dict(named)
+    def added(placed: Named, keywords: Named) -> Named:
+        known = {**placed, **keywords}
         for name, rule in values.items():
             known[name] = rule(known)
         return {name: known[name] for name in values}

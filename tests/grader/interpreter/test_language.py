@@ -377,6 +377,45 @@ def test_files_with_a_device_and_benchmarks_load() -> None:
         learner.gluon.jit(lambda: None)
 
 
+def test_a_descriptor_or_a_pointer_told_apart_and_a_pruner_that_reads_keywords() -> None:
+    source = """
+    def prune(configs, placed, **keywords):
+        return [c for c in configs if c.kwargs["B"] <= keywords["n"] and placed["grown"] == 2]
+
+    configs = [triton.Config({"B": b}) for b in (32, 16)]
+
+    @triton.autotune(configs, key=[], prune_configs_by={"early_config_prune": prune})
+    @triton.jit
+    def kernel(x, out, grown, n, B: tl.constexpr):
+        if isinstance(x, tl.tensor_descriptor):
+            d = x
+        else:
+            d = tl.make_tensor_descriptor(x, shape=[4, n], strides=[n, 1], block_shape=[4, B])
+        tl.static_assert(isinstance(d, tl.tensor_descriptor))
+        i = tl.arange(0, 4)[:, None] * n + tl.arange(0, B)[None, :]
+        tl.store(out + i, d.load([0, 0]) * grown)
+    """
+    x = torch.randn(4, 16)
+    for given in (x, interpreter.host.TensorDescriptor.from_tensor(x, [4, 16])):
+        out = torch.zeros(4, 16)
+        launch(source, (1,), given, out, 2, n=16)
+        assert torch.equal(out, x * 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"), [("isinstance(x, 3)", "needs types"), ("tl.tensor(x, 3)", "makes no tl.tensor")]
+)
+def test_types_are_for_asking_only(body: str, words: str) -> None:
+    source = f"""
+    @triton.jit
+    def kernel(x):
+        v = {body}
+    """
+    with pytest.raises(interpreter.KernelError, match=words) as caught:
+        launch(source, (1,), torch.zeros(1))
+    assert caught.value.line == 3
+
+
 def test_descriptor_gather_and_scatter() -> None:
     source = """
     @triton.jit
