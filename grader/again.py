@@ -5,7 +5,7 @@ So launches are run again in a process without the learner's host code (`grader.
 shape. Whatever else the process of the learner said then matters no more, and neither do results smuggled in as
 numbers or tensors: they belong to the data of before.
 
-Reading order: `judge_kernels_alone` → `_orders` → `_other_data`.
+Reading order: `judge_kernels_alone` → `_calls` → `_other_data` → `_judge_call`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from grader import messages
@@ -31,16 +31,29 @@ def judge_kernels_alone(bench: Bench, source: str, judged: Sequence[Judged], run
     """What is wrong with the kernels alone; None when nothing is, in every call."""
     began = time.perf_counter()
     enough = SECONDS + LONGER * sum(one.run for one in judged)
-    for case, ask, order in _orders(bench, source, judged):
+    for call in _calls(bench, judged):
         left = enough - (time.perf_counter() - began)
         outcome, words, problem = (
-            judge_again(bench, ask, order, runner, left)
+            _judge_call(bench, source, call, runner, left)
             if left > 0
             else (Outcome.TIME_LIMIT, messages.too_slow_alone(), "")
         )
         if outcome is not Outcome.ACCEPTED:
-            return _refuted(case, outcome, words, problem, time.perf_counter() - began)
+            return _refuted(call.case, outcome, words, problem, time.perf_counter() - began)
     return None
+
+
+def _judge_call(
+    bench: Bench, source: str, call: _Again, runner: Replayer, seconds: float
+) -> tuple[Outcome, str, str]:
+    """Outcome, words, the trouble for operators. Wrong on the first data too: then host code had a hand in it."""
+    outcome, words, problem = judge_again(bench, call.other, call.order(call.other, source), runner, seconds)
+    if outcome is not Outcome.WRONG_ANSWER:
+        return outcome, words, problem
+    first, *_ = judge_again(bench, call.ask, call.order(call.ask, source), runner, seconds)
+    if first is Outcome.ACCEPTED:
+        return outcome, messages.wrong_on_other_data(words), problem
+    return Outcome.RULE_BROKEN, messages.wrong_without_host(words), problem
 
 
 def _refuted(case: Case, outcome: Outcome, words: str, problem: str, seconds: float) -> Judged:
@@ -50,29 +63,40 @@ def _refuted(case: Case, outcome: Outcome, words: str, problem: str, seconds: fl
     return Judged(case=kept, result=result, judge=seconds, problem=problem)
 
 
-def _orders(bench: Bench, source: str, judged: Sequence[Judged]) -> Iterator[tuple[Case, Ask, Replay]]:
+@dataclass(frozen=True)
+class _Again:
+    """A call of the learner's, and what is to be asked in its place."""
+
+    number: int
+    case: Case
+    ask: Ask
+    other: Ask
+    said: Returned
+
+    def order(self, ask: Ask, source: str) -> Replay:
+        """The launches that the learner's code made, with the arguments of `ask`."""
+        said = self.said
+        written = {output.argument for output in ask.outputs if output.argument is not None}
+        return Replay(
+            id=self.number,
+            source=source,
+            args=[sent(argument) if isinstance(argument, Placed) else argument for argument in ask.args],
+            return_args=sorted(written | set(ask.reuse)),
+            launches=said.launches if said.launch_count == len(said.launches) else [],
+            memories=said.memories,
+            globals=said.globals,
+            results=said.results,
+        )
+
+
+def _calls(bench: Bench, judged: Sequence[Judged]) -> Iterator[_Again]:
     """Every call of every case, in an order drawn from the secret seed."""
     calls = [(one.case, number, *call) for one in judged for number, call in enumerate(one.calls)]
     random.Random(bench.seed).shuffle(calls)  # noqa: S311 - the seed is secret
     # Launches that nobody wrote down are not run again, so that a result that needs them is not there.
     for number, (case, place, ask, said) in enumerate(calls):
         if not ask.raises:
-            other = _other_data(bench, case, place, ask)
-            yield case, other, _order(number, other, source, said)
-
-
-def _order(number: int, ask: Ask, source: str, said: Returned) -> Replay:
-    written = {output.argument for output in ask.outputs if output.argument is not None}
-    return Replay(
-        id=number,
-        source=source,
-        args=[sent(argument) if isinstance(argument, Placed) else argument for argument in ask.args],
-        return_args=sorted(written | set(ask.reuse)),
-        launches=said.launches if said.launch_count == len(said.launches) else [],
-        memories=said.memories,
-        globals=said.globals,
-        results=said.results,
-    )
+            yield _Again(number, case, ask, _other_data(bench, case, place, ask), said)
 
 
 def _other_data(bench: Bench, case: Case, place: int, ask: Ask) -> Ask:

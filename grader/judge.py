@@ -201,8 +201,8 @@ def judge_again(
             return Outcome.GRADER_PROBLEM, messages.GRADER_PROBLEM, f"replay: {reply.kind}: {reply.message}"
         return Outcome.RULE_BROKEN, messages.not_run_again(reply.message), ""
     _examine(call, bench, ask, reply, expected)
-    if call.outcome is Outcome.ACCEPTED:
-        return call.outcome, "", ""
+    if call.outcome in (Outcome.ACCEPTED, Outcome.WRONG_ANSWER):
+        return call.outcome, call.detail, ""
     return Outcome.RULE_BROKEN, messages.wrong_without_host(call.detail), ""
 
 

@@ -188,6 +188,14 @@ def wrong_without_host(what: str) -> str:
     )
 
 
+def wrong_on_other_data(what: str) -> str:
+    return (
+        "All cases were right. Your kernels then ran once more as you had launched them, on other numbers of the "
+        f"same shape, and one result was not right: {what} What in them holds for some numbers only, and how near "
+        "the tolerance were you before?"
+    )
+
+
 def not_run_again(why: str) -> str:
     return (
         "Your kernels were to be launched once more without the rest of your code, and could not be: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from grader.judge import Bench, Judged
 from grader.kit import Ask, Placed, generator
 from grader.pool import Failure, FailureKind
 from grader.suite import load_answers
+from grader.tensors import digest
 from grader.verdict import CaseResult, Lane, Outcome
-from grader.wire import Replay, Returned, to_numpy
+from grader.wire import Array, Replay, Returned, from_numpy, to_numpy
 
 SEED = b"secret"
 
@@ -83,3 +85,34 @@ def test_calls_that_there_was_no_time_for_are_not_accepted(monkeypatch: pytest.M
     refuted = judge_kernels_alone(made, "", cases, listener)
     assert refuted is not None and refuted.result.outcome is Outcome.TIME_LIMIT
     assert listener.orders == []
+
+
+class Softmax:
+    """A replayer whose kernel is right on one matrix only, or on none."""
+
+    def __init__(self, right_on: np.ndarray | None) -> None:
+        self._right_on = right_on
+
+    def call(self, order: Replay, seconds: float) -> Returned:
+        (given,) = order.args
+        assert isinstance(given, Array)
+        x = to_numpy(given)
+        weights = np.exp(x - x.max(axis=1, keepdims=True))
+        right = self._right_on is not None and np.array_equal(x, self._right_on)
+        value = weights / weights.sum(axis=1, keepdims=True) + (0 if right else 0.5)
+        digests = [digest(given.storage)]
+        return Returned(id=order.id, value=from_numpy(value.astype(np.float32)), args_digest=digests)
+
+
+@pytest.mark.parametrize("right_on_the_first", [True, False])
+def test_wrong_on_other_data_alone_is_a_wrong_answer_and_no_broken_rule(right_on_the_first: bool) -> None:
+    made = bench()
+    rules = made.drill.rules.model_copy(update={"written_by_kernel": False})  # this one writes no evidence
+    made = dataclasses.replace(made, drill=made.drill.model_copy(update={"rules": rules}))
+    ask, cases = judged(made)
+    (first,) = ask.args
+    assert isinstance(first, Placed)
+    runner = Softmax(first.values.astype(np.float32) if right_on_the_first else None)
+    refuted = judge_kernels_alone(made, "", cases, runner)
+    assert refuted is not None
+    assert refuted.result.outcome is (Outcome.WRONG_ANSWER if right_on_the_first else Outcome.RULE_BROKEN)

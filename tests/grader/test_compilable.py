@@ -214,8 +214,15 @@ def test_constants_of_the_file_that_change_from_call_to_call_are_asked_about_eac
 def test_endless_choices_of_constants_are_cut() -> None:
     compiler = Compiler()
     found = said(compiler, *(judged(launch(BLOCK=n)) for n in range(500)))
-    assert len(compiler.orders) == compilable.MOST + 1
+    assert len(compiler.orders) == compilable.MOST + 1  # and one for what it costs
     assert any("more than" in remark.text for remark in found.remarks)
+
+
+def test_many_launches_of_one_kernel_hide_no_other() -> None:
+    compiler = Compiler()
+    many = [judged(launch(BLOCK=n)) for n in range(500)]
+    said(compiler, *many, judged(msgspec.structs.replace(launch(), kernel="other")))
+    assert "other" in {order.kernel.name for order in compiler.orders}
 
 
 def test_verdicts_stored_before_can_still_be_read() -> None:
