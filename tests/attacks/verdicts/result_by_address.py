@@ -1,7 +1,7 @@
-"""A result is kept for the address and the shape of its input.
+"""A result is kept for the address and the shape of its input. Which case meets other numbers at an old address is
+not the same in each run, so this is no mutant with a row in the kill matrix.
 
-ask: The same memory may hold other numbers by now. What in your code notices?
-expect: wrong_answer
+expect: wrong_answer | rule_broken
 """
 
 import torch
