@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from grader import compilable
 from grader.drill import Drill, load_drills
 from grader.grade import Grading
 from grader.pool import Pool
@@ -25,7 +27,9 @@ pytestmark = pytest.mark.sandbox
 @cache
 def drill(call_seconds: float = LONG) -> Drill:
     found = load_drills(Path(__file__).parents[2] / "drills")["tiled_softmax"]
-    limits = found.limits.model_copy(update={"call_seconds": call_seconds, "total_seconds": TOTAL_SECONDS})
+    limits = found.limits.model_copy(
+        update={"call_seconds": call_seconds, "total_seconds": min(TOTAL_SECONDS, 6 * call_seconds)}
+    )
     return found.model_copy(update={"limits": limits})
 
 
@@ -33,6 +37,12 @@ def drill(call_seconds: float = LONG) -> Drill:
 def pool() -> Iterator[Pool]:
     with Pool(Lane.CPU, size=2) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def impatient_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half the time that compiling may take: the attacks on it use all there is."""
+    monkeypatch.setattr(compilable, "LIMITS", replace(compilable.LIMITS, total_seconds=10.0))
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda path: path.stem)

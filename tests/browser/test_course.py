@@ -16,7 +16,7 @@ from app.db import Database, upgrade_tables
 from app.main import create_app
 from app.settings import Settings
 from tests.browser.conftest import SCREENSHOTS, free_port
-from tests.browser.watch import DESKTOP, PHONE, SIZES, Watched, axe, new_context, settle, shoot
+from tests.browser.watch import DESKTOP, PHONE, Watched, axe, look, new_context, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
@@ -79,20 +79,10 @@ def watched(browser: Browser) -> Iterator[Watched]:
     context.close()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", PAGES)
-def test_every_kind_of_page_is_sound(browser: Browser, course: str, name: str, theme: str) -> None:
-    context = new_context(browser, DESKTOP, theme)
-    watched = Watched(context.new_page())
+def test_every_kind_of_page_is_sound(watched: Watched, course: str, name: str) -> None:
     watched.page.goto(course + PAGES[name])
-    for label, size in SIZES.items():
-        watched.page.set_viewport_size({"width": size["width"], "height": size["height"]})
-        settle(watched.page)
-        watched.assert_clean()
-        shoot(watched.page, SCREENSHOTS / "course", f"{name}-{label}-{theme}")
-        if size is DESKTOP:
-            assert axe(watched.page) == []
-    context.close()
+    look(watched, SCREENSHOTS / "course", name)
 
 
 def test_a_changed_input_changes_what_follows_and_the_address(watched: Watched, course: str) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 
 from tests.app.samples import SAMPLES
 from tests.browser.conftest import SCREENSHOTS
-from tests.browser.watch import COLOURS, DESKTOP, SIZES, Watched, axe, new_context, settle, shoot
+from tests.browser.watch import DESKTOP, SIZES, Watched, look, new_context, settle
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 STREAMS = ("submission/loading", "submission/queued", "submission/retrying")
@@ -20,17 +20,8 @@ def test_page_is_sound(browser: Browser, gallery_site: str, name: str) -> None:
     quiet = ("404 (Not Found)",) if name in (*STREAMS, *SHEETS) else ()
     context = new_context(browser, DESKTOP, "light")
     watched = Watched(context.new_page(), quiet)
-    page = watched.page
-    page.goto(f"{gallery_site}/gallery/{name}")
-    for label, size in SIZES.items():
-        page.set_viewport_size({"width": size["width"], "height": size["height"]})
-        for theme in ("light", "dark"):  # one load serves both: the page follows the reader's scheme
-            page.emulate_media(color_scheme=theme)
-            settle(page)
-            watched.assert_clean()
-            shoot(page, SCREENSHOTS / "gallery", f"{name.replace('/', '-')}-{label}-{theme}")
-            if size is DESKTOP:  # only colours differ between the themes
-                assert axe(page, () if theme == "light" else COLOURS) == [], theme
+    watched.page.goto(f"{gallery_site}/gallery/{name}")
+    look(watched, SCREENSHOTS / "gallery", name.replace("/", "-"))
     context.close()
 
 

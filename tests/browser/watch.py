@@ -96,3 +96,19 @@ def shoot(page: Page, folder: Path, name: str) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
+
+
+def look(watched: Watched, folder: Path, name: str) -> None:
+    """Look at the open page at both widths and in both themes: it follows the reader's scheme, so one load does."""
+    page = watched.page
+    for label, size in SIZES.items():
+        page.set_viewport_size({"width": size["width"], "height": size["height"]})
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            settle(page)
+            watched.assert_clean()
+            shoot(page, folder, f"{name}-{label}-{theme}")
+            if size is DESKTOP:  # only colours differ between the themes
+                assert axe(page, () if theme == "light" else COLOURS) == [], (name, theme)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": DESKTOP["width"], "height": DESKTOP["height"]})

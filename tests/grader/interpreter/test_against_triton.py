@@ -25,7 +25,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @needs_triton
 @pytest.mark.timeout(300)  # five seconds on an idle machine
-@pytest.mark.parametrize("first", [1000, 1012, 1024, 1036])
+@pytest.mark.parametrize("first", [1000, 1012])
 def test_random_divergent_kernels(first: int) -> None:
     done = run("tests.grader.interpreter.fuzzing", str(first), str(first + 12))
     assert done.returncode == 0, done.stdout + done.stderr
