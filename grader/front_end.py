@@ -25,7 +25,6 @@ from typing import Any, Final
 from grader import wire
 from grader.definitions import Language, definitions
 
-CONSTANT: Final = "constexpr"
 LONGEST: Final = 500
 MOST_HEARD: Final = 1 << 20  # bytes of what is printed that are looked at
 MODULES: Final = (
@@ -97,7 +96,7 @@ class FrontEnd:
         """The kernel with its types."""
         signature, constants, attributes = {}, {}, {}
         for place, name in enumerate(function.arg_names):
-            kind = kernel.signature.get(name, CONSTANT)
+            kind = kernel.signature.get(name, wire.CONSTANT)
             signature[name] = _written(kind)
             for path in _constants_in(kind, (place,)):
                 constants[path] = self._constant(_at(kernel.constants[name], path[1:]))
@@ -142,7 +141,7 @@ def _constants_in(kind: str | wire.Kinds, path: tuple[int, ...]) -> Iterator[tup
     if isinstance(kind, wire.Kinds):
         for place, item in enumerate(kind.items):
             yield from _constants_in(item, (*path, place))
-    elif kind == CONSTANT:
+    elif kind == wire.CONSTANT:
         yield path
 
 

@@ -93,18 +93,11 @@ class Pool:
         Raises `SandboxUnavailable`.
         """
         with self._change:
-            self._waiting += 1
-            self._change.notify_all()
-            try:
-                self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
-                if not self._warm:
-                    raise self._why_none()
-                if len(self._warm) >= self._size:
-                    self._replace_at = time.monotonic() + self._rest
-                runner = self._warm.popleft()
-                self._out.add(runner)
-            finally:
-                self._waiting -= 1
+            self._await_warm(seconds)
+            if len(self._warm) >= self._size:
+                self._replace_at = time.monotonic() + self._rest
+            runner = self._warm.popleft()
+            self._out.add(runner)
             self._out = {runner for runner in self._out if not runner.closed}
             self._change.notify_all()
         runner.confine(limits or self._limits, gpu=self._gpu)
@@ -113,14 +106,18 @@ class Pool:
     def ready(self, seconds: float = START_SECONDS) -> None:
         """Wait until a runner is warm, without taking it. Raises `SandboxUnavailable` as `take` does."""
         with self._change:
-            self._waiting += 1
-            self._change.notify_all()
-            try:
-                self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
-            finally:
-                self._waiting -= 1
-            if not self._warm:
-                raise self._why_none()
+            self._await_warm(seconds)
+
+    def _await_warm(self, seconds: float) -> None:
+        """Wait, with the lock held, as one of those for whom runners are started at once."""
+        self._waiting += 1
+        self._change.notify_all()
+        try:
+            self._change.wait_for(lambda: self._warm or self._trouble or self._closed, seconds)
+        finally:
+            self._waiting -= 1
+        if not self._warm:
+            raise self._why_none()
 
     def replayer(self) -> Runner:
         """A runner that runs kernels from their text and no file: no framework is imported in it.

@@ -21,7 +21,6 @@ TYPES: Final = {
     "fp8e4nv": "fp8e4nv",
     "fp8e5": "fp8e5",
 }
-CONSTANT: Final = "constexpr"
 WARPS: Final = (1, 2, 4, 8, 16, 32)
 STAGES: Final = range(1, 11)
 
@@ -52,7 +51,7 @@ def specialised(launch: wire.Launch, constants: frozenset[str]) -> wire.Kernel |
             return None
         if _has_constant(kind):
             fixed[name] = value
-        if kind != CONSTANT:
+        if kind != wire.CONSTANT:
             signature[name] = kind
             if _divisible(value):
                 divisible.append(name)
@@ -73,10 +72,10 @@ def _constant(value: wire.Traced) -> str | None:
     """For a tl.constexpr; None where it holds what is no constant."""
     match value:
         case wire.Several():
-            return CONSTANT if all(_constant(item) for item in value.items) else None
+            return wire.CONSTANT if all(_constant(item) for item in value.items) else None
         case wire.Pointer() | wire.Described() | wire.Unnamed():
             return None
-    return CONSTANT
+    return wire.CONSTANT
 
 
 def _kind(value: wire.Traced) -> str | wire.Kinds | None:
@@ -99,11 +98,11 @@ def _kind(value: wire.Traced) -> str | wire.Kinds | None:
             return "i32" if -(1 << 31) <= value < 1 << 31 else "i64"
         case float():
             return "fp32"
-    return CONSTANT
+    return wire.CONSTANT
 
 
 def _has_constant(kind: str | wire.Kinds) -> bool:
-    return any(map(_has_constant, kind.items)) if isinstance(kind, wire.Kinds) else kind == CONSTANT
+    return any(map(_has_constant, kind.items)) if isinstance(kind, wire.Kinds) else kind == wire.CONSTANT
 
 
 def _divisible(value: wire.Traced) -> bool:

@@ -219,8 +219,11 @@ class Replay(Struct, frozen=True, kw_only=True, tag="replay"):
     results: list[Pointer]
 
 
+CONSTANT = "constexpr"  # the kind of what the compiler takes as a constant
+
+
 class Kinds(Struct, frozen=True, kw_only=True):
-    """The types of a tuple of arguments; "constexpr" for what is a constant in it."""
+    """The types of a tuple of arguments; `CONSTANT` for what is one in it."""
 
     items: list[str | Kinds]
 

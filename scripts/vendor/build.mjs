@@ -52,13 +52,13 @@ async function editor() {
   ];
 }
 
-// The compiler of content runs KaTeX itself; pages need its sheet and its faces, as they come.
 /** KaTeX lets its faces come late, and lines break anew under the reader's eyes. The two that every formula needs
  *  (pages preload them) may not; of the formats only the one that is kept here stays. */
 const steady = (css) => css
   .replace(/@font-face\{font-display:block;font-family:KaTeX_(Main;font-style:normal;font-weight:400|Math;font-style:italic;font-weight:400)/g, "@font-face{font-display:optional;font-family:KaTeX_$1")
   .replace(/,url\([^)]*\.(woff|ttf)\) format\("(woff|truetype)"\)/g, "");
 
+// The compiler of content runs KaTeX itself; pages need its sheet, made steady, and its faces.
 function katex() {
   const from = "node_modules/katex/dist/", fonts = readdirSync(`${from}fonts`).filter((name) => name.endsWith(".woff2")).sort();
   mkdirSync(`${STATIC}katex/fonts`, { recursive: true });

@@ -80,20 +80,19 @@ def site_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def site(site_data: Path) -> Iterator[str]:
     """The address of a running Tilewright: `tilewright run` on a new SQLite database, with its own CPU worker."""
-    data = site_data
     environment = os.environ | {
-        "TILEWRIGHT_DATA": str(data),
+        "TILEWRIGHT_DATA": str(site_data),
         "TILEWRIGHT_PORT": str(free_port()),
         "TILEWRIGHT_SUBMISSIONS_PER_MINUTE": "60",
         "TILEWRIGHT_LOG_LEVEL": "warning",
     }
     command = [str(Path(sys.executable).parent / "tilewright"), "run"]
-    log = (data / "log").open("w")
+    log = (site_data / "log").open("w")
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
     )
     try:
-        yield _address(process, data / "log")
+        yield _address(process, site_data / "log")
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         try:
